@@ -1,0 +1,59 @@
+"""Sphinx settings. Pages are Markdown; docstrings are read as the plain text they are."""
+
+from __future__ import annotations
+
+import re
+
+from cutline import __version__
+
+project = "cutline"
+author = "cutline contributors"
+copyright = "2026, cutline contributors"
+version = release = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = f"cutline {__version__}"
+html_copy_source = False
+myst_heading_anchors = 3
+default_role = "code"  # docstrings put names in single backticks
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_class_signature = "separated"
+autodoc_use_type_comments = False
+python_maximum_signature_line_length = 88
+
+_QUOTED = re.compile(r"(``.+?``|`[^`]+`)")
+_MARKUP = re.compile(r"([\\*|_])")
+_ITEM = re.compile(r"\s*([-*]|\d+\.)\s")
+
+
+def _escape(line: str) -> str:
+    """A line whose *, | and _ mean themselves, outside of backticks."""
+    parts = _QUOTED.split(line)
+    return "".join(part if part.startswith("`") else _MARKUP.sub(r"\\\1", part) for part in parts)
+
+
+def plain_docstring(app: object, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
+    """Docstrings hold formulas such as Σ|S| or L_i: escape what reStructuredText would take for markup."""
+    written: list[str] = []
+    literal = False
+    for line in lines:
+        if re.match(r"\s*(>>>|\.\. )", line):
+            return  # a doctest or a directive: written as reStructuredText on purpose
+    for line in lines:
+        indented = line.startswith("  ") and not _ITEM.match(line)
+        if indented and not literal and not (written and _ITEM.match(written[-1])):
+            written += ["", "::", ""]
+            literal = True
+        elif line.strip() and not indented:
+            if literal:
+                written.append("")
+            literal = False
+        written.append(line if literal else re.sub(r"^(\s*)\\\*(\s)", r"\1*\2", _escape(line)))
+    lines[:] = written
+
+
+def setup(app: object) -> None:
+    app.connect("autodoc-process-docstring", plain_docstring)  # type: ignore[attr-defined]

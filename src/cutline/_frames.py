@@ -1,0 +1,261 @@
+"""Data frames in and out, of any kind that narwhals knows. Frames of other libraries never go further than this."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+import narwhals as nw
+import numpy as np
+import numpy.typing as npt
+
+from cutline._checks import check_one_of
+from cutline.errors import InputError, MissingExtraError
+
+Array = npt.NDArray[Any]
+
+ALIASES: dict[str, tuple[str, ...]] = {
+    "query_id": ("query_id", "q_id", "query-id", "qid", "user_id"),
+    "item_id": ("item_id", "doc_id", "docno", "docid", "corpus-id"),
+    "score": ("score",),
+    "label": ("label", "relevance", "rel", "rating"),
+    "vector": ("vector",),
+}
+REQUIRED = ("query_id", "score")
+BACKENDS = ("pandas", "polars", "pyarrow")
+
+
+class Table(NamedTuple):
+    """What a frame holds, as arrays, one row per item."""
+
+    query_id: Array
+    item_id: Array | None
+    score: Array
+    label: Array | None
+    vector: Array | None
+    columns: dict[str, Array]
+    backend: str
+
+
+# Reading ------------------------------------------------------------------------------------------------------------
+
+
+def read_frame(frame: Any, columns: Mapping[str, str]) -> Table:
+    """The roles and the other columns of a frame; `columns` says which column plays a role where the name does not."""
+    eager = _eager(frame)
+    found = match_columns(eager.columns, columns)
+    held: dict[str, Array] = {}
+    for role, name in found.items():
+        series = eager.get_column(name)
+        if role == "vector":
+            held[role] = _vectors(name, series)
+        elif role.endswith("_id"):
+            held[role] = _ids(name, series)
+        else:
+            held[role] = _numeric(name, series)
+    others = {name: _values(eager.get_column(name)) for name in eager.columns if name not in found.values()}
+    came = str(eager.implementation.value)
+    backend = came if came in BACKENDS else "pandas" if came == "modin" else "pyarrow"
+    get = held.get
+    return Table(held["query_id"], get("item_id"), held["score"], get("label"), get("vector"), others, backend)
+
+
+def _eager(frame: Any) -> nw.DataFrame[Any]:
+    try:
+        known = nw.from_native(frame)
+        eager = known.collect() if isinstance(known, nw.LazyFrame) else known
+        names = eager.columns
+    except (TypeError, AttributeError):
+        raise InputError(
+            f"frame must be a pandas, polars or pyarrow frame or a duckdb relation, got {type(frame).__name__}; "
+            "Queries.from_arrays takes arrays, Queries.from_dicts dictionaries"
+        ) from None
+    except ValueError as problem:
+        raise InputError(f"frame cannot be read: {problem}") from None
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"frame has two columns named {name!r}; rename or drop one of them")
+    return cast("nw.DataFrame[Any]", eager)
+
+
+def match_columns(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, str]:
+    """Which column plays which role: as told by `columns`, else by a known name, exactly, else in any case."""
+    found: dict[str, str] = {}
+    for key, name in columns.items():
+        role = check_one_of("a key of columns", "vector" if key == "vectors" else key, ALIASES)
+        if name not in names:
+            raise InputError(f"columns[{key!r}] names a column that is not there, {name!r}{_nearest([name], names)}")
+        if name in found.values():
+            raise InputError(f"columns gives {name!r} two roles; name a different column for {key!r}")
+        found[role] = name
+    taken = set(found.values())
+    for role, aliases in ALIASES.items():
+        if role in found:
+            continue
+        free = [name for name in names if name not in taken]
+        candidates = [name for name in free if name in aliases]
+        candidates = candidates or [name for name in free if str(name).lower() in aliases]
+        if len(candidates) > 1:
+            raise InputError(
+                f"columns {', '.join(map(repr, candidates))} could each be the {role}; "
+                f"say which, for instance columns={{{role!r}: {candidates[0]!r}}}"
+            )
+        if candidates:
+            found[role] = candidates[0]
+        elif role in REQUIRED:
+            wanted = " or ".join(map(repr, aliases))
+            raise InputError(
+                f"frame has no column for the {role} ({wanted}){_nearest(aliases, names, free)}; "
+                f"rename it or say columns={{{role!r}: ...}}"
+            )
+    return found
+
+
+def _nearest(wanted: Sequence[str], names: Sequence[str], free: Sequence[str] | None = None) -> str:
+    """The columns there are, and the one, of those free to be it, that looks most like what is wanted."""
+    lowered = {str(name).lower(): name for name in (names if free is None else free)}
+    near = [match for alias in wanted for match in difflib.get_close_matches(alias.lower(), lowered, n=1)]
+    near.sort(key=lambda match: -max(difflib.SequenceMatcher(None, match, alias.lower()).ratio() for alias in wanted))
+    hint = f"; did you mean {lowered[near[0]]!r}?" if near else ""
+    return f"; it has {', '.join(map(repr, names)) or 'no columns'}{hint}"
+
+
+def _ids(name: str, series: nw.Series[Any]) -> Array:
+    if series.null_count():
+        row = int(series.is_null().to_numpy().argmax())
+        raise InputError(
+            f"column {name!r} must not have missing ids, got one in row {row}; drop the row or give it an id"
+        )
+    return _objects_of_text(series.to_numpy())
+
+
+def _numeric(name: str, series: nw.Series[Any]) -> Array:
+    if any(series.dtype == text for text in (nw.String, nw.Categorical, nw.Enum)):
+        came = next((value for value in series.head(1000).to_list() if value is not None), None)
+        raise InputError(f"column {name!r} must hold numbers, got text such as {came!r}; convert it to numbers first")
+    return series.to_numpy()
+
+
+def _values(series: nw.Series[Any]) -> Array:
+    """An extra column. Whole numbers and truth values with nulls, and structs, stay what they are, as objects."""
+    whole = series.dtype.is_integer() or series.dtype == nw.Boolean
+    if series.dtype == nw.Struct or (whole and series.null_count()):
+        values = zip(series.to_list(), series.is_null().to_list(), strict=True)
+        return np.array([None if null else value for value, null in values], dtype=object)
+    return _objects_of_text(series.to_numpy())
+
+
+def _objects_of_text(array: Array) -> Array:
+    return array.astype(object) if array.dtype.kind in "UT" else array
+
+
+def _vectors(name: str, series: nw.Series[Any]) -> Array:
+    """A column of lists of equal length as one array (n_items, d)."""
+    if series.null_count():
+        row = int(series.is_null().to_numpy().argmax())
+        raise InputError(
+            f"column {name!r} must have a vector in every row, got none in row {row}; drop the row or fill it"
+        )
+    if (series.dtype == nw.List or series.dtype == nw.Array) and series.implementation.is_pyarrow():
+        lists: Any = series.to_native().combine_chunks()  # flat already: no object for each row
+        lists = lists.combine_chunks() if hasattr(lists, "combine_chunks") else lists
+        flat = lists.flatten().to_numpy(zero_copy_only=False)
+        sizes = np.diff(lists.offsets.to_numpy()) if hasattr(lists, "offsets") else np.array([lists.type.list_size])
+        _check_sizes(name, sizes)
+        return flat.reshape(len(series), -1) if len(series) else np.empty((0, 1))
+    array = series.to_numpy()
+    if array.ndim == 2:
+        return array
+    try:
+        rows = [
+            np.asarray(value, dtype=np.float64) if isinstance(value, list) else np.asarray(value) for value in array
+        ]
+        _check_sizes(name, np.array([row.size if row.ndim == 1 else -1 for row in rows], dtype=np.int64))
+        return np.stack(rows) if rows else np.empty((0, 1))
+    except InputError:
+        raise
+    except (TypeError, ValueError):
+        raise InputError(
+            f"column {name!r} must hold lists of numbers, got {array[0]!r}; name another with columns="
+        ) from None
+
+
+def _check_sizes(name: str, sizes: npt.NDArray[np.int64]) -> None:
+    if len(sizes) and sizes.min() < 0:
+        row = int((sizes < 0).argmax())
+        raise InputError(f"column {name!r} must hold lists of numbers, got something else in row {row}")
+    for row in np.flatnonzero(sizes != sizes[:1])[:1]:
+        raise InputError(
+            f"column {name!r} must hold vectors of one length, got {int(sizes[0])} numbers in row 0 and "
+            f"{int(sizes[row])} in row {row}; correct the row"
+        )
+
+
+# Writing ------------------------------------------------------------------------------------------------------------
+
+
+def write_frame(
+    roles: Mapping[str, Array], extra: Mapping[str, Array], backend: str, added: Mapping[str, Array] | None = None
+) -> Any:
+    """A native frame of the fixed columns, those added, and the others; a masked value is null.
+
+    An extra column whose name one of the fixed ones bears is called `<name>_input`.
+    """
+    check_one_of("backend", backend, BACKENDS)
+    fixed = {**roles, **(added or {})}
+    if "label" in fixed:
+        fixed["label"] = np.ma.masked_invalid(fixed["label"])
+    names = set(fixed) | set(extra)
+    columns = dict(fixed)
+    for given, values in extra.items():
+        name = given
+        while name in fixed or (name != given and name in names):
+            name += "_input"
+        columns[name] = values
+        names.add(name)
+    try:
+        library: Any = nw.Implementation.from_backend(cast("Any", backend)).to_native_namespace()
+    except ImportError:
+        raise MissingExtraError(
+            f"backend {backend!r} needs {backend} installed; install it or choose another"
+        ) from None
+    build = {"pandas": _pandas_column, "polars": _polars_column, "pyarrow": _pyarrow_column}[backend]
+    built: dict[str, Any] = {}
+    for name, values in columns.items():
+        try:
+            built[name] = build(library, values)
+        except (TypeError, ValueError, NotImplementedError, OverflowError) as problem:  # or a subclass, from pyarrow
+            raise InputError(f"column {name!r} cannot be written to {backend}: {problem}") from None
+    return library.table(built) if backend == "pyarrow" else library.DataFrame(built)
+
+
+def _pandas_column(pandas: Any, values: Array) -> Any:
+    if isinstance(values, np.ma.MaskedArray):
+        masked = cast("np.ma.MaskedArray[Any, Any]", values)
+        if masked.dtype.kind == "f":
+            return masked.filled(np.nan)
+        return pandas.arrays.IntegerArray(np.array(masked.data), np.array(np.ma.getmaskarray(masked)))
+    return list(values) if values.ndim > 1 else values
+
+
+def _polars_column(polars: Any, values: Array) -> Any:
+    if isinstance(values, np.ma.MaskedArray):
+        masked = cast("np.ma.MaskedArray[Any, Any]", values)
+        shown = polars.Series(~np.ma.getmaskarray(masked))
+        return polars.select(polars.when(shown).then(polars.Series(np.array(masked.data)))).to_series()
+    if values.dtype == object:
+        listed: list[Any] = values.tolist()
+        nested = [cast("Array", v).tolist() if isinstance(v, np.ndarray) else v for v in listed]
+        return polars.Series(nested, strict=True)
+    return polars.Series(values)
+
+
+def _pyarrow_column(pyarrow: Any, values: Array) -> Any:
+    if isinstance(values, np.ma.MaskedArray):
+        masked = cast("np.ma.MaskedArray[Any, Any]", values)
+        return pyarrow.array(np.array(masked.data), mask=np.ma.getmaskarray(masked))
+    if values.ndim == 2 and values.dtype.kind in "biuf":
+        flat = pyarrow.array(np.ascontiguousarray(values).reshape(-1))
+        return pyarrow.FixedSizeListArray.from_arrays(flat, values.shape[1])
+    return pyarrow.array(values.tolist() if values.ndim > 1 else values)

@@ -1,0 +1,260 @@
+"""What a certificate does on held-out queries: its risk with an interval, its lists, and where the risk sits."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from cutline import statements
+from cutline._display import html_table, text_table
+from cutline.calibration import fingerprint_text
+from cutline.certificate import Abstention, Certificate
+from cutline.curve import lengths_of
+from cutline.errors import CutlineWarning, InputError
+from cutline.evidence import Betting, Convex
+from cutline.losses import sums_by_list
+from cutline.walks import fingerprint, units_of
+
+if TYPE_CHECKING:
+    from cutline.queries import Queries
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Verdict = Literal["confirmed", "holds", "inconclusive", "above"]
+
+SIDE = 0.025  # level of each side of the interval
+SUSPICION = 0.01  # one-sided p-value at or below which the risk counts as above alpha
+STRATA = ("Short", "Short-Medium", "Medium-Long", "Long")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The risk of some of the queries, with an interval that holds for all groups of its table together at 95 %."""
+
+    name: str
+    n_queries: int
+    risk: float
+    low: float
+    high: float
+    mean_size: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """List lengths: their mean, quartiles, extremes, and how many lists there are of each length."""
+
+    mean: float
+    quartiles: tuple[float, float, float]
+    smallest: int
+    largest: int
+    histogram: dict[int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Audit:
+    """A verdict on held-out queries, and the figures behind it.
+
+    `verdict`: "confirmed" if even the upper end of the interval is at most alpha; "holds" if the estimate is;
+    "above" if one-sided p ≤ 0.01 against "the risk is at most alpha"; else "inconclusive", which is usual for a
+    risk near alpha. An honest certificate is above alpha with probability up to delta, so "above" proves no defect:
+    or the queries changed.
+    """
+
+    verdict: Verdict
+    alpha: float
+    delta: float
+    threshold: float
+    n_queries: int
+    n_items: int
+    risk: float
+    low: float
+    high: float
+    p_above: float
+    share_nonempty: float
+    sizes: Sizes
+    risk_given_nonempty: float | None
+    item_rate: float | None
+    recall: float | None
+    strata: tuple[Group, ...]
+    by: dict[str, tuple[Group, ...]]
+    loss: str
+    calibration_data: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain types, for JSON."""
+        return asdict(self)
+
+    def statement(self) -> str:
+        """The verdict in words."""
+        span = f"{self.risk:.4f} (95 % interval {self.low:.4f} to {self.high:.4f}) on {self.n_queries:,} queries"
+        meaning = {
+            "confirmed": "even the upper end of the interval is at most alpha",
+            "holds": "the estimate is at most alpha, though the interval reaches above it",
+            "inconclusive": "the estimate is above alpha, no further than chance explains; usual for a risk near alpha",
+            "above": (
+                f"the risk is above alpha (p = {self.p_above:.2g}); up to a share delta = {self.delta:g} of honest "
+                "calibrations end so, or the queries, scores or labels have changed since"
+            ),
+        }[self.verdict]
+        return f"Verdict: {self.verdict}. The {self.loss} risk is {span}; alpha = {self.alpha:g}: {meaning}."
+
+    def _rows(self) -> list[tuple[str, object]]:
+        low, middle, high = self.sizes.quartiles
+        given = "n/a" if self.risk_given_nonempty is None else f"{self.risk_given_nonempty:.4f}"
+        rows: list[tuple[str, object]] = [
+            ("risk", f"{self.risk:.4f}  (95 % interval {self.low:.4f} … {self.high:.4f}; alpha {self.alpha:g})"),
+            ("queries", f"{self.n_queries:,}, {self.n_items:,} items"),
+            ("list size", f"mean {self.sizes.mean:.2f}, quartiles {low:g} / {middle:g} / {high:g}"),
+            ("non-empty lists", f"{statements.percent(self.share_nonempty)}, risk {given}"),
+            ("pooled item rate", "n/a" if self.item_rate is None else f"{self.item_rate:.4f}"),
+            ("good items kept", statements.percent(self.recall)),
+        ]
+        for title, groups in (("size", self.strata), *self.by.items()):
+            for group in groups:
+                figures = f"{group.risk:.4f}  ({group.low:.4f} … {group.high:.4f}; n {group.n_queries:,})"
+                rows.append((f"{title}: {group.name}", figures))
+        return rows
+
+    def __repr__(self) -> str:
+        return text_table(self.statement(), self._rows())
+
+    def _repr_html_(self) -> str:
+        return html_table(self.statement(), self._rows())
+
+
+def audit(certificate: Certificate | Abstention, queries: Queries, *, by: str | Sequence[str] = ()) -> Audit:
+    """Cut the lists of judged queries that calibration never saw, and see whether the promise stands.
+
+    `by` names columns that hold one value per query. The groups' intervals are Convex bounds, Bonferroni-wide over
+    the groups of their table; strata by list size are cut at quartiles of the sizes seen, empty lists apart.
+    """
+    if not len(queries):
+        raise InputError("queries must be at least 1 to audit on, got 0")
+    slates = certificate.apply(queries)
+    badness = certificate.loss.relevance.badness(queries)
+    scores = certificate.scoring.item_scores(queries.scores, queries.offsets)
+    own = fingerprint_text(fingerprint(scores, badness, queries.offsets), lengths_of(np.diff(queries.offsets)))
+    known = own == certificate.calibration_fingerprint
+    if known:
+        warnings.warn(
+            "these are the calibration queries: the threshold was chosen on them, so this audit proves nothing; "
+            "audit on queries that were held out",
+            CutlineWarning,
+            stacklevel=2,
+        )
+    shares = badness.shares()
+    losses = losses_of(certificate, slates.chosen, shares, queries.offsets)
+    order = queries.hash_order(certificate.seed)
+    low, high, p_above = interval(losses[order], alpha=certificate.alpha)
+    names = [by] if isinstance(by, str) else list(by)
+    sizes = slates.sizes
+    return Audit(
+        verdict=_verdict(float(losses.mean()), high, p_above, certificate.alpha),
+        alpha=certificate.alpha,
+        delta=certificate.delta,
+        threshold=certificate.threshold,
+        n_queries=len(queries),
+        n_items=queries.n_items,
+        risk=float(losses.mean()),
+        low=low,
+        high=high,
+        p_above=p_above,
+        sizes=sizes_of(sizes),
+        **figures_of(losses, slates.chosen, shares, queries.offsets),
+        strata=_groups(losses, sizes, *_strata(sizes)),
+        by={name: _groups(losses, sizes, *_values(queries.per_query(name))) for name in names},
+        loss=certificate.loss.name,
+        calibration_data=known,
+    )
+
+
+def losses_of(certificate: Certificate | Abstention, chosen: Flags, badness: Floats, offsets: Integers) -> Floats:
+    """One loss per query, in the units that calibration counts in."""
+    from cutline.kernels.walk import UNITS
+
+    return units_of(certificate.loss, chosen, badness, offsets) / UNITS
+
+
+def interval(losses: Floats, *, alpha: float) -> tuple[float, float, float]:
+    """Two one-sided betting bounds at 0.025 each, and the one-sided p-value against «the risk is at most alpha»."""
+    star = Betting()
+    high = star.upper_bound(losses, delta=SIDE)
+    low = 1.0 - star.upper_bound(1.0 - losses, delta=SIDE)
+    return max(0.0, low), high, star.p_value(1.0 - losses, alpha=1.0 - alpha)
+
+
+def figures_of(losses: Floats, chosen: Flags, badness: Floats, offsets: Integers) -> dict[str, Any]:
+    """Share non-empty, risk given non-empty, pooled rate of not-good items, and share of the good items kept."""
+    sizes = sums_by_list(chosen, offsets)
+    judged = chosen & ~np.isnan(badness)
+    good = np.where(np.isnan(badness), 0.0, 1.0 - badness)
+    return {
+        "share_nonempty": float(np.mean(sizes > 0)),
+        "risk_given_nonempty": float(losses[sizes > 0].mean()) if bool((sizes > 0).any()) else None,
+        "item_rate": float(badness[judged].mean()) if bool(judged.any()) else None,
+        "recall": float(good[chosen].sum() / good.sum()) if good.sum() > 0 else None,
+    }
+
+
+def sizes_of(sizes: Integers) -> Sizes:
+    """A summary of list lengths."""
+    values, counts = np.unique(sizes, return_counts=True)
+    low, middle, high = (float(value) for value in np.quantile(sizes, [0.25, 0.5, 0.75]))
+    return Sizes(
+        mean=float(sizes.mean()),
+        quartiles=(low, middle, high),
+        smallest=int(values[0]),
+        largest=int(values[-1]),
+        histogram={int(value): int(count) for value, count in zip(values, counts, strict=True)},
+    )
+
+
+def _verdict(risk: float, high: float, p_above: float, alpha: float) -> Verdict:
+    if risk <= alpha:
+        return "confirmed" if high <= alpha else "holds"
+    return "above" if p_above <= SUSPICION else "inconclusive"
+
+
+def _strata(sizes: Integers) -> tuple[list[str], Integers]:
+    """Half-open bins on the unique quartiles of the non-empty sizes; empty lists are a stratum of their own."""
+    filled = sizes[sizes > 0]
+    if not len(filled):
+        return ["Empty"], np.zeros(len(sizes), np.int64)
+    edges = np.unique(np.quantile(filled, [0.25, 0.5, 0.75], method="inverted_cdf"))
+    bins = 1 + np.searchsorted(edges, sizes, side="left")
+    which = np.where(sizes > 0, bins, 0).astype(np.int64)
+    names = {1: ["All"], 2: ["Short", "Long"], 3: ["Short", "Short-Medium", "Long"], 4: list(STRATA)}
+    used = np.unique(bins[sizes > 0])
+    labels = names[len(used)]
+    which = np.where(sizes > 0, 1 + np.searchsorted(used, bins), 0).astype(np.int64)
+    return ["Empty", *labels], which
+
+
+def _values(column: npt.NDArray[Any]) -> tuple[list[str], Integers]:
+    names, which = np.unique(np.asarray([str(value) for value in column], dtype=object), return_inverse=True)
+    return [str(name) for name in names], which.astype(np.int64)
+
+
+def _groups(losses: Floats, sizes: Integers, names: Iterable[str], which: Integers) -> tuple[Group, ...]:
+    """The risk of each group with queries in it; the level 0.05 is shared by both ends of all intervals."""
+    named = [(name, which == place) for place, name in enumerate(names)]
+    present = [(name, mask) for name, mask in named if bool(mask.any())]
+    level = 2 * SIDE / (2 * len(present))
+    convex = Convex()
+    return tuple(
+        Group(
+            name=name,
+            n_queries=int(mask.sum()),
+            risk=float(losses[mask].mean()),
+            low=max(0.0, 1.0 - convex.upper_bound(1.0 - losses[mask], delta=level)),
+            high=convex.upper_bound(losses[mask], delta=level),
+            mean_size=float(sizes[mask].mean()),
+        )
+        for name, mask in present
+    )

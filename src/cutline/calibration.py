@@ -1,0 +1,239 @@
+"""Learn then Test: walk the thresholds from the safe end, stop where the evidence stops (Angelopoulos et al., 2021)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutline._checks import check_level, check_whole
+from cutline._record import CurvePoints, Refusal
+from cutline.certificate import Abstention, Certificate
+from cutline.curve import RiskCurve, length_quantiles, unit_losses
+from cutline.errors import InputError
+from cutline.evidence import Betting, Convex, Evidence
+from cutline.judging import Judge, judge_of
+from cutline.losses import Loss
+from cutline.preferences import AsGiven, Scoring
+from cutline.searching import Search, search_of_curve, search_of_queries
+from cutline.sequence import FixedSequence, TestingOrder
+from cutline.sets import SetRule, Threshold
+
+if TYPE_CHECKING:
+    from cutline.queries import Queries
+    from cutline.walks import Stretch
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+SHOWN = 24  # points of the risk curve that a certificate keeps
+
+
+def calibrate(
+    queries: Queries | RiskCurve,
+    *,
+    alpha: float,
+    delta: float,
+    loss: Loss | None = None,
+    scoring: Scoring | None = None,
+    sets: SetRule | None = None,
+    evidence: Evidence | None = None,
+    thresholds: npt.ArrayLike | str | None = None,
+    sequence: TestingOrder | None = None,
+    seed: int = 0,
+) -> Certificate | Abstention:
+    """The threshold at which lists of new queries should stop, or an abstention.
+
+    With probability at least 1 - delta over the draw of the calibration queries, the procedure abstains or returns a
+    threshold whose risk (the expected loss of a new query from the same source) is at most alpha. Nothing is promised
+    for a single list, for groups of queries, or if any argument was chosen after seeing the labels.
+
+    `queries` may be a RiskCurve; loss, scoring, sets and thresholds are then those of the curve.
+    """
+    alpha, delta = check_level("alpha", alpha), check_level("delta", delta)
+    evidence = Betting() if evidence is None else evidence
+    sequence = FixedSequence() if sequence is None else sequence
+    _check_kind("evidence", evidence, Evidence, "cl.evidence.Convex()")
+    _check_kind("sequence", sequence, TestingOrder, "cl.FixedSequence()")
+    seed = check_whole("seed", seed, least=-(2**63))
+    if isinstance(queries, RiskCurve):
+        _refuse_second_choice({"loss": loss, "scoring": scoring, "sets": sets, "thresholds": thresholds})
+        search = search_of_curve(queries, evidence)
+    else:
+        if loss is None:
+            raise InputError("loss is wanted: such as loss=cl.FalseDiscovery(cl.Grade(at_least=3))")
+        scoring, sets = AsGiven() if scoring is None else scoring, Threshold() if sets is None else sets
+        _check_kind("loss", loss, Loss, "cl.FalseDiscovery(cl.Grade(at_least=3))")
+        _check_kind("scoring", scoring, Scoring, "cl.AsGiven()")
+        _check_kind("sets", sets, SetRule, "cl.Threshold()")
+        if len(queries) < 2:
+            _refuse_few(len(queries))
+        search = search_of_queries(
+            queries,
+            loss=loss,
+            scoring=scoring,
+            sets=sets,
+            evidence=evidence,
+            thresholds=thresholds,
+            sequence=sequence,
+            seed=seed,
+        )
+    if search.n_queries < 2:
+        _refuse_few(search.n_queries)
+    trail = _Trail(search, judge_of(evidence, n=search.n_queries, alpha=alpha))
+    walked = sequence.walk(trail.blocks(), delta=delta, count=search.count)
+    settings = {"alpha": alpha, "delta": delta, "evidence": evidence, "sequence": sequence, "seed": seed}
+    return _conclude(trail, settings, walked.farthest, walked.tested)
+
+
+@dataclass(slots=True, eq=False)
+class _Trail:
+    """The walk as it is tested: the thresholds passed and the sums there. Long exact walks are thinned behind."""
+
+    search: Search
+    judge: Judge
+    kept: list[tuple[Integers, Floats, Integers]] = field(default_factory=list[tuple[Integers, Floats, Integers]])
+    length: int = 0
+
+    def blocks(self) -> Iterator[_Tested]:
+        for stretch in self.search.stretches:
+            if self.kept and self.search.exact:
+                positions, thresholds, sums = self.kept[-1]
+                few = _spread(len(positions), 64)
+                self.kept[-1] = positions[few], thresholds[few], sums[few]
+            positions = np.arange(self.length, self.length + len(stretch))
+            self.kept.append((positions, stretch.thresholds, stretch.sums))
+            self.length += len(stretch)
+            yield _Tested(stretch, self.judge)
+
+    def row(self, position: int) -> tuple[float, Integers]:
+        """The threshold and the sums at a position of the walk."""
+        positions, thresholds, sums = next(part for part in reversed(self.kept) if part[0][0] <= position)
+        place = int(np.searchsorted(positions, position))
+        return float(thresholds[place]), sums[place]
+
+    def shown(self, last: int, also: int) -> tuple[Floats, Integers]:
+        """Thresholds and sums at about SHOWN positions up to `last`, and at `also`."""
+        positions, thresholds, sums = (np.concatenate(part) for part in zip(*self.kept, strict=True))
+        finite = np.isfinite(thresholds)
+        passed = np.flatnonzero((positions <= last) & finite)
+        picked = np.union1d(passed[_spread(len(passed), SHOWN - 1)], np.flatnonzero((positions == also) & finite))
+        return thresholds[picked], sums[picked]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Tested:
+    """A stretch of hypotheses «the risk at this threshold is above alpha»."""
+
+    stretch: Stretch
+    judge: Judge
+
+    def __len__(self) -> int:
+        return len(self.stretch)
+
+    def certified(self, level: float, first: int, last: int) -> Flags:
+        """Which of the thresholds first … last-1 are certified at this level."""
+        return self.judge.certified(self.stretch.sums[first:last], self.stretch.losses[first:last], level=level)
+
+
+def _conclude(trail: _Trail, settings: dict[str, Any], farthest: int | None, tested: int) -> Certificate | Abstention:
+    from cutline.kernels import walk
+
+    search, delta, n = trail.search, settings["delta"], trail.search.n_queries
+    here = 0 if farthest is None else farthest
+    threshold, sums = trail.row(here)
+    ordered = settings["evidence"].needs == "order"
+    thresholds, rows = trail.shown(tested - 1, here)
+    losses = search.losses_at(np.append(thresholds, threshold)) if ordered else np.empty((len(rows) + 1, 0))
+    bounds = trail.judge.bounds(np.concatenate([rows, sums[None, :]]), losses, delta=delta)
+    nonempty, judged = int(sums[walk.NONEMPTY]), int(sums[walk.JUDGED])
+    found: dict[str, Any] = {
+        **settings,
+        "n_queries": n,
+        "n_items": sum(length * count for length, count in search.lengths.items()),
+        "loss": search.loss,
+        "scoring": search.scoring,
+        "sets": search.sets,
+        "sample": search.sample,
+        "thresholds": search.thresholds,
+        "tested": tested,
+        "risk": int(sums[walk.LOSS]) / unit_losses(n),
+        "log_evidence": trail.judge.log_evidence(sums[None, :], losses[-1:], delta=delta),
+        "share_nonempty": nonempty / n,
+        "mean_size": int(sums[walk.CHOSEN]) / n,
+        "risk_given_nonempty": int(sums[walk.LOSS_NONEMPTY]) / unit_losses(nonempty) if nonempty else None,
+        "item_rate": int(sums[walk.BAD]) / unit_losses(judged) if judged else None,
+        "list_lengths": length_quantiles(search.lengths),
+        "curve": CurvePoints(
+            threshold=thresholds.tolist(),
+            risk=(rows[:, walk.LOSS] / np.float64(unit_losses(n))).tolist(),
+            bound=bounds[:-1].tolist(),
+            mean_size=(rows[:, walk.CHOSEN] / n).tolist(),
+        ),
+        "calibration_fingerprint": fingerprint_text(search.fingerprint, search.lengths),
+    }
+    if farthest is not None:
+        return Certificate(**found, certified_threshold=_answer(trail, threshold, farthest, tested))
+    first_losses = losses[-1] if ordered else None
+    return Abstention(**found, refusal=_refusal(settings, found["risk"], float(bounds[-1]), first_losses))
+
+
+def _answer(trail: _Trail, threshold: float, farthest: int, tested: int) -> float:
+    """The certified threshold itself; of an exact walk, the farthest one before the score that failed."""
+    if not trail.search.exact:
+        return threshold
+    if tested > farthest + 1:
+        failing = trail.row(farthest + 1)[0]
+        return float(np.nextafter(failing, np.inf)) if trail.search.falling else failing
+    if np.isinf(threshold):
+        raise InputError("queries have no score that a threshold could change: min_size and max_size fix every list")
+    return threshold if trail.search.falling else float(np.nextafter(threshold, np.inf))
+
+
+def _refusal(settings: dict[str, Any], risk: float, bound: float, losses: Floats | None) -> Refusal:
+    """Why the walk never began, and what would help."""
+    from cutline.evidence.needed import queries_for
+
+    alpha, delta = settings["alpha"], settings["delta"]
+    needed = None
+    if risk < alpha:
+        like = settings["evidence"] if losses is None else Convex()
+        spread = None if losses is None else float(losses.std())
+        needed = queries_for(like, alpha=alpha, delta=delta, expected_risk=risk, spread=spread)
+        reason = f"At the very first threshold the upper bound on the risk is {bound:.4g}, above alpha = {alpha:g}."
+    else:
+        reason = f"The very first threshold has a risk of {risk:.4g} on these queries, not below alpha = {alpha:g}."
+    return Refusal(reason=reason, smallest_alpha=bound if bound < 1 else None, queries_needed=needed)
+
+
+def fingerprint_text(fingerprint: tuple[int, int], lengths: dict[int, int]) -> str:
+    """A fingerprint of calibration lists as text; the order of the queries does not enter it."""
+    words = [*fingerprint, *(part for pair in sorted(lengths.items()) for part in pair)]
+    return sha256(",".join(map(str, words)).encode()).hexdigest()[:32]
+
+
+def _spread(length: int, wanted: int) -> Integers:
+    """At most `wanted` positions of 0 … length-1, evenly, both ends included."""
+    return np.unique(np.linspace(0, length - 1, min(wanted, length)).astype(np.int64))
+
+
+def _refuse_few(count: int) -> None:
+    raise InputError(f"queries must be at least 2 to calibrate on, got {count}; judge more queries")
+
+
+def _refuse_second_choice(own: dict[str, Any]) -> None:
+    given = [name for name, value in own.items() if value is not None]
+    if given:
+        raise InputError(
+            f"a RiskCurve has its own {', '.join(given)}; set them in RiskCurve.empty and leave them out here"
+        )
+
+
+def _check_kind(name: str, value: object, kind: Any, example: str) -> None:
+    if isinstance(value, type) or not isinstance(value, kind):
+        raise InputError(f"{name} must be an object such as {example}, got {value!r}")

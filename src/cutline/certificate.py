@@ -1,0 +1,332 @@
+"""What calibration returns: a Certificate, or an Abstention. Values that can be saved, loaded, read aloud and
+applied."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from cutline import statements
+from cutline._display import html_table, text_table
+from cutline._record import SCHEMA, CurvePoints, ListLengths, Record, Refusal, read_record, seal_of, write_record
+from cutline._version import __version__
+from cutline.errors import CannotApplyError, CertificateError, CutlineWarning, InputError
+from cutline.evidence import Evidence, evidence_from_name
+from cutline.losses import LOSSES, Loss
+from cutline.preferences import SCORINGS, Scoring
+from cutline.relevance import RELEVANCES, Relevance
+from cutline.sequence import SEQUENCES, TestingOrder
+from cutline.sets import RULES, SetRule, Threshold
+
+if TYPE_CHECKING:
+    from cutline.queries import Queries, Slates
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Findings:
+    """What certificates and abstentions have in common: the settings, and what the calibration queries showed.
+
+    The figures are those at the certified threshold, or for an abstention at the first threshold of the walk.
+    """
+
+    alpha: float
+    delta: float
+    n_queries: int
+    n_items: int
+    loss: Loss
+    scoring: Scoring
+    sets: SetRule
+    evidence: Evidence
+    sequence: TestingOrder
+    seed: int
+    sample: int
+    thresholds: Mapping[str, Any] | str
+    tested: int
+    risk: float
+    log_evidence: float
+    share_nonempty: float
+    mean_size: float
+    risk_given_nonempty: float | None
+    item_rate: float | None
+    list_lengths: ListLengths
+    curve: CurvePoints
+    calibration_fingerprint: str
+    cutline: str = __version__
+    schema: int = SCHEMA
+
+    @property
+    def threshold(self) -> float:
+        """The threshold to cut at."""
+        raise NotImplementedError
+
+    @property
+    def abstention(self) -> Refusal | None:
+        """Why nothing was certified, where nothing was."""
+        return None
+
+    @property
+    def asymptotic(self) -> bool:
+        """Whether the evidence holds only in the limit of many queries."""
+        return self.evidence.asymptotic
+
+    @property
+    def seal(self) -> str:
+        """SHA-256 of everything else."""
+        return seal_of(self._record())
+
+    def apply(self, queries: Queries) -> Slates:
+        """Cut the lists of new queries, with the same scoring, rule and comparison as when calibrating."""
+        from cutline.queries import Slates
+        from cutline.walks import cut_all
+
+        threshold = self._usable_threshold()
+        if self.sets.needs_vectors and queries.vectors is None:
+            raise InputError(f"queries have no vectors, and {self.sets.name} needs them: pass vectors=")
+        self.warn_of_lengths(queries)
+        scores = self.scoring.item_scores(queries.scores, queries.offsets)
+        chosen, order = cut_all(self.sets, scores, queries.offsets, queries.vectors, threshold)
+        return Slates(queries=queries, chosen=chosen, order=order)
+
+    def choose(self, scores: npt.ArrayLike, vectors: npt.NDArray[Any] | None = None) -> Integers:
+        """The positions to show of one query's items, best first. For serving: small, and without the warnings of
+        `apply`."""
+        outputs = np.ascontiguousarray(scores, dtype=np.float64)
+        if outputs.ndim != 1 or not np.isfinite(outputs).all():
+            raise InputError(f"scores must be one finite number per item, got {scores!r}")
+        if not len(outputs):
+            return np.empty(0, np.int64)
+        if self.sets.needs_vectors and vectors is None:
+            raise InputError(f"vectors are wanted, as {self.sets.name} needs them")
+        if self.scoring.name != "as-given":
+            outputs = self.scoring.item_scores(outputs, np.array([0, len(outputs)]))
+        return self.sets.choose(outputs, vectors, self._usable_threshold())
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it as sealed JSON. The same certificate always gives the same bytes."""
+        Path(path).write_text(write_record(self._record()), encoding="utf-8")
+
+    def warn_of_lengths(self, queries: Queries) -> None:
+        """Warn where win rates meet list lengths that calibration never saw: there a threshold means something
+        else."""
+        sizes = np.diff(queries.offsets)
+        shortest, longest = self.list_lengths.min, self.list_lengths.max
+        outside = int(np.count_nonzero((sizes < shortest) | (sizes > longest)))
+        if getattr(self.scoring, "depends_on_length", True) and outside:
+            warnings.warn(
+                f"{outside:,} of {len(sizes):,} lists have lengths outside {shortest} to {longest}, those seen in "
+                f"calibration; {self.scoring.name} scores depend on the length, so the promise may not carry over",
+                CutlineWarning,
+                stacklevel=3,
+            )
+
+    def _usable_threshold(self) -> float:
+        return self.threshold
+
+    def _record(self) -> Record:
+        relevance = self.loss.relevance
+        return Record(
+            schema=self.schema, cutline=self.cutline, alpha=self.alpha, delta=self.delta,
+            threshold=None if self.abstention else self.threshold, n_queries=self.n_queries, n_items=self.n_items,
+            loss=_named(self.loss, LOSSES, {"name": self.loss.name}),
+            relevance=_named(relevance, RELEVANCES, relevance.settings()), unjudged=relevance.unjudged,
+            scoring=_named(self.scoring, SCORINGS, self.scoring.settings()),
+            sets=_named(self.sets, RULES, self.sets.settings()), evidence=self.evidence.settings(),
+            sequence=self.sequence.settings(), seed=self.seed, sample=self.sample,
+            thresholds=self.thresholds if isinstance(self.thresholds, str) else dict(self.thresholds),
+            tested=self.tested, risk=self.risk, log_evidence=self.log_evidence, asymptotic=self.asymptotic,
+            share_nonempty=self.share_nonempty, mean_size=self.mean_size,
+            risk_given_nonempty=self.risk_given_nonempty, item_rate=self.item_rate, list_lengths=self.list_lengths,
+            curve=self.curve, calibration_fingerprint=self.calibration_fingerprint, abstention=self.abstention,
+        )  # fmt: skip
+
+    def _rows(self) -> list[tuple[str, object]]:
+        given = self.risk_given_nonempty
+        return [
+            (
+                "risk on calibration",
+                f"{self.risk:.4f}  (log evidence {self.log_evidence:.3g}, {_spoken(self.evidence.settings())})",
+            ),
+            ("mean list size", f"{self.mean_size:.2f}  ({statements.percent(self.share_nonempty)} of lists non-empty)"),
+            ("risk of non-empty lists", "n/a" if given is None else f"{given:.4f}"),
+            ("pooled item rate", "n/a" if self.item_rate is None else f"{self.item_rate:.4f}"),
+            ("good", statements.goodness(self.loss.relevance) + f", unjudged {self.loss.relevance.unjudged}"),
+            ("calibrated on", f"{self.n_queries:,} queries, {self.n_items:,} items; {self.tested:,} thresholds tested"),
+            ("scoring, sets", f"{_spoken(self.scoring.settings())}; {_spoken(self.sets.settings())}"),
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Certificate(Findings):
+    """A threshold, and the promise that goes with it: read `statement()` for what is promised and what is not."""
+
+    certified_threshold: float
+
+    @property
+    def threshold(self) -> float:
+        """λ̂: keep items scoring at least this much."""
+        return self.certified_threshold
+
+    def statement(self) -> str:
+        """The promise in words, and what is not promised."""
+        return statements.certified(self)
+
+    def _title(self) -> str:
+        name = "Certificate (approximate only)" if self.asymptotic else "Certificate"
+        confidence = statements.percent(1 - self.delta)
+        return (
+            f"{name}: keep score ≥ {statements.number(self.threshold)}; {self.loss.name} risk ≤ {self.alpha:g} "
+            f"with confidence {confidence}"
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return text_table(self._title(), self._rows())
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title(), self._rows())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Abstention(Findings):
+    """Nothing was certified. An untested threshold is no answer, so this cuts lists only where that is honest."""
+
+    refusal: Refusal
+
+    @property
+    def threshold(self) -> float:
+        """+∞ (return nothing), or -∞ (return everything) for a loss whose safe end is the low one."""
+        return math.inf if self.loss.safe_end == "high" else -math.inf
+
+    @property
+    def abstention(self) -> Refusal | None:
+        """Why nothing was certified, and what would help."""
+        return self.refusal
+
+    @property
+    def honest(self) -> bool:
+        """Whether empty lists (FalseDiscovery without a minimum size) or full ones (unrestricted Miss) cost
+        nothing."""
+        if self.loss.name == "false-discovery":
+            return getattr(self.sets, "min_size", 0) == 0
+        return self.loss.name == "miss" and self.sets == Threshold(min_size=getattr(self.sets, "min_size", 0))
+
+    def statement(self) -> str:
+        """What to do, why nothing was certified, and what would help."""
+        kept = "return nothing" if self.loss.safe_end == "high" else "return everything"
+        refusal = self.refusal
+        return statements.abstained(
+            self, answer=kept if self.honest else "do not cut lists with it", reason=refusal.reason,
+            smallest_alpha=refusal.smallest_alpha, needed=refusal.queries_needed,
+        )  # fmt: skip
+
+    def _usable_threshold(self) -> float:
+        if not self.honest:
+            raise CannotApplyError(
+                f"nothing was certified, and with {self.loss.name} and {_spoken(self.sets.settings())} neither empty "
+                f"nor full lists keep the promise; see statement() for what would help"
+            )
+        return self.threshold
+
+    def _title(self) -> str:
+        return f"Abstention: nothing certified for {self.loss.name} risk ≤ {self.alpha:g}. {self.refusal.reason}"
+
+    def __repr__(self) -> str:
+        helps = self.refusal
+        smallest = "n/a" if helps.smallest_alpha is None else f"{helps.smallest_alpha:.4g} (no guarantee covers it)"
+        needed = "n/a" if helps.queries_needed is None else f"about {helps.queries_needed:,}"
+        return text_table(self._title(), [("smallest alpha", smallest), ("queries needed", needed), *self._rows()])
+
+    def _repr_html_(self) -> str:
+        return html_table(self._title(), self._rows())
+
+
+def load(
+    path: str | PathLike[str],
+    *,
+    loss: Loss | None = None,
+    scoring: Scoring | None = None,
+    sets: SetRule | None = None,
+    evidence: Evidence | None = None,
+    sequence: TestingOrder | None = None,
+) -> Certificate | Abstention:
+    """Read a certificate or an abstention. Nothing in the file is executed: pieces of your own are passed in
+    again."""
+    try:
+        text = Path(path).read_bytes()
+    except OSError as error:
+        raise CertificateError(f"{path}: cannot be read ({error.strerror}); check the path") from None
+    record = read_record(text, source=str(path))
+    found = _Pieces(str(path))
+    relevance = None if loss is not None else found.relevance(record.relevance, record.unjudged)
+    common: dict[str, Any] = {name: getattr(record, name) for name in record.__struct_fields__}
+    for name in ("threshold", "relevance", "unjudged", "asymptotic", "abstention"):
+        del common[name]
+    common |= {
+        "loss": found.piece("loss", record.loss, loss, LOSSES, {"relevance": relevance}),
+        "scoring": found.piece("scoring", record.scoring, scoring, SCORINGS),
+        "sets": found.piece("sets", record.sets, sets, RULES),
+        "evidence": evidence or evidence_from_name(**record.evidence),
+        "sequence": found.piece("sequence", record.sequence, sequence, SEQUENCES),
+    }
+    if record.abstention is not None:
+        return Abstention(**common, refusal=record.abstention)
+    if record.threshold is None:
+        raise CertificateError(f"{path} has neither a threshold nor the reasons for an abstention; calibrate again")
+    return Certificate(**common, certified_threshold=record.threshold)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pieces:
+    source: str
+
+    def relevance(self, settings: dict[str, Any], unjudged: str) -> Relevance:
+        """The relevance that a record describes."""
+        return self.piece("relevance", settings, None, RELEVANCES, {"unjudged": unjudged})
+
+    def piece(
+        self,
+        role: str,
+        settings: dict[str, Any],
+        given: Any,
+        known: Mapping[str, Any],
+        extra: dict[str, Any] | None = None,
+    ) -> Any:
+        """The object a record describes: built from its settings, or the one given, if it has the same name."""
+        own = bool(settings.get("custom"))
+        name = str(settings.get("name"))
+        if given is not None:
+            if given.name != name:
+                raise CertificateError(
+                    f"{self.source} was made with {role} {name!r}, got {given.name!r}; pass the same one"
+                )
+            return given
+        if own or name not in known:
+            where = "loss" if role == "relevance" else role
+            raise CertificateError(
+                f"{self.source} was made with {role} {name!r}, which a file cannot give; "
+                f"pass it again: load(path, {where}=…)"
+            )
+        rest = {key: _thawed(value) for key, value in settings.items() if key != "name"}
+        return known[name](**rest, **(extra or {}))
+
+
+def _named(piece: Any, known: Mapping[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    return settings if type(piece) is known.get(piece.name) else {**settings, "name": piece.name, "custom": True}
+
+
+def _thawed(value: Any) -> Any:
+    return tuple(cast(list[Any], value)) if isinstance(value, list) else value
+
+
+def _spoken(settings: Mapping[str, Any]) -> str:
+    rest = ", ".join(f"{key}={value}" for key, value in settings.items() if key != "name" and value not in (None, 0))
+    return f"{settings['name']}({rest})" if rest else str(settings["name"])

@@ -1,0 +1,121 @@
+"""How each kind of evidence reads a stretch of a walk: from sums, from sums of squares too, or loss by loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from cutline.errors import InputError
+from cutline.evidence import Binomial, Evidence, MomentEvidence, OrderEvidence, SumEvidence
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+BAND = 1e-9  # relative distance to the critical sum within which the p-value itself decides
+
+
+class Judge(Protocol):
+    """Evidence against «the risk is above alpha» at each of several thresholds: rows of sums, and rows of losses."""
+
+    def certified(self, sums: Integers, losses: Floats, *, level: float) -> Flags:
+        """Which thresholds are certified at this level."""
+        ...
+
+    def log_evidence(self, sums: Integers, losses: Floats, *, delta: float) -> float:
+        """The log evidence at one threshold; certified if it is at least log(1/delta)."""
+        ...
+
+    def bounds(self, sums: Integers, losses: Floats, *, delta: float) -> Floats:
+        """Upper bounds on the risks, each valid alone at level delta."""
+        ...
+
+
+def judge_of(evidence: Evidence, *, n: int, alpha: float) -> Judge:
+    """The judge for an evidence, by what it needs."""
+    if evidence.needs == "order":
+        return _FromLosses(cast(OrderEvidence, evidence), alpha)
+    if evidence.needs == "moments":
+        return _FromMoments(cast(MomentEvidence, evidence), n, alpha)
+    return _FromSums(cast(SumEvidence, evidence), n, alpha)
+
+
+@dataclass(frozen=True, slots=True)
+class _FromSums:
+    evidence: SumEvidence
+    n: int
+    alpha: float
+
+    def certified(self, sums: Integers, losses: Floats, *, level: float) -> Flags:
+        """p ≤ level, by comparing with the critical sum; within rounding of it, by the p-value itself."""
+        totals = self._totals(sums)
+        critical = self.evidence.critical_total(self.n, alpha=self.alpha, delta=level)
+        certified = totals <= critical
+        for place in np.flatnonzero(np.abs(totals - critical) <= BAND * max(1.0, critical)):
+            p = self.evidence.p_value_from_sums(float(totals[place]), self.n, alpha=self.alpha)
+            certified[place] = p <= level
+        return certified
+
+    def log_evidence(self, sums: Integers, losses: Floats, *, delta: float) -> float:
+        total = float(self._totals(sums)[0])
+        return self.evidence.log_evidence_from_sums(total, self.n, alpha=self.alpha, delta=delta)
+
+    def bounds(self, sums: Integers, losses: Floats, *, delta: float) -> Floats:
+        return self.evidence.bounds_from_sums(self._totals(sums), self.n, delta=delta)
+
+    def _totals(self, sums: Integers) -> Floats:
+        totals, squares = moments(sums)
+        if isinstance(self.evidence, Binomial) and not np.array_equal(totals, squares):
+            raise InputError(
+                "evidence 'binomial' is for losses that are 0 or 1 only, and some here lie between; "
+                "pass evidence=cl.evidence.Convex()"
+            )
+        return totals
+
+
+@dataclass(frozen=True, slots=True)
+class _FromMoments:
+    evidence: MomentEvidence
+    n: int
+    alpha: float
+
+    def certified(self, sums: Integers, losses: Floats, *, level: float) -> Flags:
+        """p ≤ level."""
+        totals, squares = moments(sums)
+        return np.asarray(self.evidence.p_value_from_moments(totals, squares, self.n, alpha=self.alpha) <= level)
+
+    def log_evidence(self, sums: Integers, losses: Floats, *, delta: float) -> float:
+        totals, squares = moments(sums)
+        return self.evidence.log_evidence_from_moments(
+            float(totals[0]), float(squares[0]), self.n, alpha=self.alpha, delta=delta
+        )
+
+    def bounds(self, sums: Integers, losses: Floats, *, delta: float) -> Floats:
+        totals, squares = moments(sums)
+        return self.evidence.bounds_from_moments(totals, squares, self.n, delta=delta)
+
+
+@dataclass(frozen=True, slots=True)
+class _FromLosses:
+    evidence: OrderEvidence
+    alpha: float
+
+    def certified(self, sums: Integers, losses: Floats, *, level: float) -> Flags:
+        """The decision of the evidence on each row."""
+        return self.evidence.certifies_each(np.ascontiguousarray(losses), alpha=self.alpha, delta=level)
+
+    def log_evidence(self, sums: Integers, losses: Floats, *, delta: float) -> float:
+        return float(self.evidence.log_evidence_each(losses, alpha=self.alpha, delta=delta)[0])
+
+    def bounds(self, sums: Integers, losses: Floats, *, delta: float) -> Floats:
+        return self.evidence.bounds_each(losses, delta=delta)
+
+
+def moments(sums: Integers) -> tuple[Floats, Floats]:
+    """ΣL and ΣL² of rows of sums, as numbers."""
+    from cutline.kernels.walk import LOSS, SQUARED, UNITS
+
+    return sums[..., LOSS] / UNITS, sums[..., SQUARED] / UNITS

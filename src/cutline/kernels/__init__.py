@@ -1,0 +1,1 @@
+"""The few compiled loops. Everything else in cutline is plain Python and NumPy."""

@@ -1,0 +1,58 @@
+"""How loops are compiled and spread over threads. Nothing here computes anything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import pairwise
+from typing import Any, TypeVar, cast
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Answer = TypeVar("Answer")
+
+
+def compiled(function: Function) -> Function:
+    """Compile a loop: it releases the GIL, obeys IEEE arithmetic, and is cached on disk where a folder can be
+    written to."""
+    options: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy"}
+    jit = cast(Callable[..., Any], numba.njit)
+    try:
+        return cast(Function, jit(cache=True, **options)(function))
+    except RuntimeError:  # numba found no folder it may write its cache to: compile afresh in each process
+        return cast(Function, jit(**options)(function))
+
+
+def thread_count() -> int:
+    """Threads to use: CUTLINE_THREADS where it is set, else the cores this process may run on. Never changes an
+    answer."""
+    wanted = os.environ.get("CUTLINE_THREADS", "")
+    if wanted.isdecimal():
+        return max(1, int(wanted))
+    affinity = getattr(os, "sched_getaffinity", None)  # Linux only
+    return max(1, len(affinity(0)) if affinity else os.cpu_count() or 1)
+
+
+@cache
+def _pool(size: int, process: int) -> ThreadPoolExecutor:
+    """Threads of this process: a forked child inherits a pool, but none of its threads, and would wait for ever."""
+    return ThreadPoolExecutor(size, thread_name_prefix="cutline")
+
+
+def on_threads(tasks: Sequence[Callable[[], Answer]]) -> list[Answer]:
+    """Run the tasks side by side and return their answers in the order of the tasks."""
+    threads = min(thread_count(), len(tasks))
+    if threads <= 1:
+        return [task() for task in tasks]
+    futures = [_pool(threads, os.getpid()).submit(task) for task in tasks]
+    return [future.result() for future in futures]
+
+
+def spans(total: int, *, least: int) -> list[tuple[int, int]]:
+    """Cut range(total) into one run per thread, none shorter than `least` unless it is the only one."""
+    pieces = max(1, min(thread_count(), total // max(1, least)))
+    edges = [total * piece // pieces for piece in range(pieces + 1)]
+    return list(pairwise(edges))

@@ -1,0 +1,276 @@
+"""Sums of losses at every threshold of a walk, from one pass over ragged lists.
+
+A walk visits thresholds in a declared order. High to low, an item *enters* its list at the first threshold it
+reaches; low to high, it *leaves* at the first threshold it falls short of. Either way an item has one step, and
+between its steps a list does not change. So: find each item's step, sort the items by step, and let them change the
+loss of their query one by one.
+
+Losses are whole numbers of 1/UNITS, rounded up, and so are their sums: addition is exact, so the order of queries,
+threads and chunks cannot matter, and rounding up can only make a certificate harder to get. UNITS is a multiple of
+every number up to 24, so that shares of up to 24 items carry no rounding at all.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutline.kernels._compile import compiled
+
+UNITS = 5_354_228_880  # lcm(1 … 24); 1.7e9 losses of 1 still fit a signed 64-bit sum
+
+FALSE_DISCOVERY, MISS = 0, 1
+
+# columns of a table of sums
+LOSS, SQUARED, LOSS_NONEMPTY, CHOSEN, BAD, NONEMPTY, JUDGED, COLUMNS = range(8)
+
+# A change is one integer: the slot of its query, then the badness of the item plus 1 (0: passed over by the loss).
+SHORT_SHIFT, LONG_SHIFT = 2, 34
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Steps = npt.NDArray[Any]  # int16 or int32
+Codes = npt.NDArray[np.int8] | npt.NDArray[np.int64]
+Changes = npt.NDArray[Any]  # int32 or int64
+
+
+@compiled
+def locate_evenly(
+    scores: Floats, ascending: Floats, inverse: float, entering: bool, start: int, stop: int, steps: Steps
+) -> None:
+    """The step of each item on an evenly spaced grid: the nearest threshold is guessed, then compared with.
+
+    The guess is right to within half a step (the caller checks that), so that one comparison score >= threshold
+    settles it.
+    """
+    count = ascending.shape[0]
+    low, top = ascending[0], float(count - 1)
+    base = count if entering else 0
+    sign = -1 if entering else 1
+    for i in range(start, stop):
+        guess = np.uint32(min(max((scores[i] - low) * inverse + 0.5, 0.0), top))
+        steps[i] = base + sign * (np.int32(guess) + np.int32(scores[i] >= ascending[guess]))
+
+
+@compiled
+def locate(scores: Floats, ascending: Floats, entering: bool, start: int, stop: int, steps: Steps) -> None:
+    """The step of each item on any grid, by bisection."""
+    count = ascending.shape[0]
+    for i in range(start, stop):
+        score = scores[i]
+        low, high = 0, count
+        while low < high:
+            middle = (low + high) >> 1
+            if score >= ascending[middle]:
+                low = middle + 1
+            else:
+                high = middle
+        steps[i] = count - low if entering else low
+
+
+@compiled
+def count_steps(
+    steps: Steps, order: Integers, offsets: Integers, first: int, last: int, even: Integers, odd: Integers
+) -> None:
+    """How many items have each step. Two tables take turns: equal neighbours then do not wait for each other."""
+    for slot in range(first, last):
+        query = order[slot]
+        begin, end = offsets[query], offsets[query + 1]
+        for i in range(begin, end - 1, 2):
+            even[np.uint32(steps[i])] += 1
+            odd[np.uint32(steps[i + 1])] += 1
+        if (end - begin) & 1:
+            even[np.uint32(steps[end - 1])] += 1
+
+
+@compiled
+def scatter_changes(
+    steps: Steps,
+    codes: Codes,
+    order: Integers,
+    offsets: Integers,
+    first: int,
+    last: int,
+    shift: int,
+    cursors: Integers,
+    changes: Changes,
+) -> None:
+    """Sort the items of slots first … last-1 by step, as changes. `cursors` holds where each step begins, and is
+    used up."""
+    for slot in range(first, last):
+        query = order[slot]
+        head = np.int64(slot) << shift
+        for i in range(offsets[query], offsets[query + 1]):
+            step = np.uint32(steps[i])
+            changes[cursors[step]] = head | (np.int64(codes[i]) + 1)
+            cursors[step] += 1
+
+
+@compiled
+def scatter_rows(steps: Steps, cursors: Integers, rows: Integers) -> None:
+    """Sort the row numbers of all items by step, keeping their order within a step."""
+    for i in range(steps.shape[0]):
+        step = np.uint32(steps[i])
+        rows[cursors[step]] = i
+        cursors[step] += 1
+
+
+@compiled
+def loss_units(kind: int, judged: int, bad: int, good_all: int) -> int:
+    """The loss of one list in 1/UNITS, rounded up. `bad` and `good_all` are sums of badness and goodness in
+    1/UNITS."""
+    if kind == FALSE_DISCOVERY:
+        return int(math.ceil(float(bad) / float(max(judged, 1))))
+    if good_all == 0:
+        return 0
+    missed = good_all - (judged * UNITS - bad)
+    loss = np.int64(math.ceil(float(missed) / (float(good_all) / UNITS)))
+    rest = (
+        missed * UNITS - loss * good_all
+    )  # wraps around and back: what float rounding left over, in units of good_all
+    if rest > 0:
+        loss += 1
+    elif rest <= -good_all:
+        loss -= 1
+    return int(min(UNITS, loss))
+
+
+@compiled
+def squared_units(loss: int) -> int:
+    """The square of a loss in 1/UNITS, rounded up."""
+    return int(math.ceil(float(loss) * float(loss) / UNITS))
+
+
+@compiled
+def open_lists(
+    codes: Codes,
+    unit: int,
+    order: Integers,
+    offsets: Integers,
+    first: int,
+    last: int,
+    entering: bool,
+    kind: int,
+    state: Integers,
+    good_all: Integers,
+    current: Integers,
+    sums: Integers,
+) -> None:
+    """The lists before the walk: empty if items will enter, full if they will leave. Fills the state and one row of
+    sums."""
+    for slot in range(first, last):
+        query = order[slot]
+        begin, end = offsets[query], offsets[query + 1]
+        judged, bad = 0, 0
+        for i in range(begin, end):
+            known = 1 if codes[i] >= 0 else 0
+            judged += known
+            bad += known * codes[i] * unit
+        good_all[slot] = judged * UNITS - bad
+        size = end - begin
+        if entering:
+            size, judged, bad = 0, 0, 0
+        loss = loss_units(kind, judged, bad, good_all[slot])
+        state[slot, 0] = bad
+        state[slot, 1] = (size << 32) | judged
+        current[slot] = loss
+        sums[LOSS] += loss
+        sums[SQUARED] += squared_units(loss)
+        sums[CHOSEN] += size
+        sums[BAD] += bad
+        sums[JUDGED] += judged
+        if size > 0:
+            sums[LOSS_NONEMPTY] += loss
+            sums[NONEMPTY] += 1
+
+
+@compiled
+def advance(
+    changes: Changes,
+    edges: Integers,
+    start: int,
+    stop: int,
+    shift: int,
+    unit: int,
+    entering: bool,
+    kind: int,
+    squares: bool,
+    state: Integers,
+    good_all: Integers,
+    current: Integers,
+    first: int,
+    last: int,
+    sums: Integers,
+    losses: Floats,
+) -> None:
+    """Take steps start … stop-1: add to sums[j] the change at step start + j, and write each loss at that step.
+
+    State and losses belong to slots first … last-1. Where `losses` has no rows they are not written, and `current`
+    is not kept.
+    """
+    mask = (np.int64(1) << shift) - 1
+    sign = 1 if entering else -1
+    keep = losses.shape[0] > 0
+    for step in range(start, stop):
+        total, squared, nonempty_loss, size_change, bad_change, nonempty, judged_change = 0, 0, 0, 0, 0, 0, 0
+        for position in range(edges[step], edges[step + 1]):
+            change = np.int64(changes[position])
+            slot = np.uint64(change >> shift)
+            code = (change & mask) - 1
+            known = sign if code >= 0 else 0
+            bad, packed = state[slot, 0], state[slot, 1]
+            size, judged = packed >> 32, packed & 0xFFFFFFFF
+            new_bad, new_size, new_judged = bad + known * code * unit, size + sign, judged + known
+            loss = loss_units(kind, judged, bad, good_all[slot])
+            new_loss = loss_units(kind, new_judged, new_bad, good_all[slot])
+            state[slot, 0] = new_bad
+            state[slot, 1] = (new_size << 32) | new_judged
+            if keep:
+                current[slot] = new_loss
+            if squares:
+                squared += squared_units(new_loss) - squared_units(loss)
+            total += new_loss - loss
+            nonempty_loss += (new_loss if new_size > 0 else 0) - (loss if size > 0 else 0)
+            nonempty += (1 if new_size > 0 else 0) - (1 if size > 0 else 0)
+            size_change += sign
+            bad_change += new_bad - bad
+            judged_change += known
+        row = step - start
+        sums[row, LOSS] += total
+        sums[row, SQUARED] += squared
+        sums[row, LOSS_NONEMPTY] += nonempty_loss
+        sums[row, CHOSEN] += size_change
+        sums[row, BAD] += bad_change
+        sums[row, NONEMPTY] += nonempty
+        sums[row, JUDGED] += judged_change
+        if keep:
+            for slot_written in range(first, last):
+                losses[row, slot_written] = float(current[slot_written]) / UNITS
+
+
+@compiled
+def fingerprint_lists(
+    scores: Floats, codes: Codes, unit: int, offsets: Integers, first: int, last: int
+) -> tuple[Any, Any]:
+    """Two 64-bit sums over lists of a mix of their scores and badness: the same lists give the same sums in whatever
+    order, of lists and within lists."""
+    bits = scores.view(np.uint64)
+    low, high = np.uint64(0), np.uint64(0)
+    for query in range(first, last):
+        begin, end = offsets[query], offsets[query + 1]
+        items = np.uint64(end - begin)
+        for i in range(begin, end):
+            score = bits[i] if scores[i] != 0.0 else np.uint64(0)  # -0.0 is 0.0
+            badness = np.uint64(codes[i] * unit + 1) * np.uint64(0x9E3779B97F4A7C15)
+            mixed = (score ^ badness) * np.uint64(0xD6E8FEB86659FD93)
+            mixed ^= mixed >> np.uint64(32)
+            mixed *= np.uint64(0xA5CB9243F1A3B1C5)
+            items += mixed ^ (mixed >> np.uint64(29))
+        items = (items ^ (items >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+        items ^= items >> np.uint64(29)
+        low += items
+        high += items * (items >> np.uint64(33) | np.uint64(1))
+    return low, high

@@ -1,0 +1,183 @@
+"""What a calibration walks through: which thresholds, over which queries, and where its sums of losses come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutline.curve import RiskCurve, check_thresholds, lengths_of
+from cutline.errors import InputError
+from cutline.evidence import Binomial, Evidence
+from cutline.losses import Loss
+from cutline.preferences import Scoring
+from cutline.sequence import TestingOrder, describe
+from cutline.sets import SetRule
+from cutline.walks import ExactWalk, Lists, Stretch, fingerprint, walk_of
+
+if TYPE_CHECKING:
+    from cutline.queries import Queries
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+SAMPLE_SHARE, SAMPLE_LEAST, SAMPLE_MOST = 0.05, 10, 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Search:
+    """A walk to be tested. `lists` is absent where only sums are known, `count` where every score is a threshold."""
+
+    stretches: Iterable[Stretch]
+    lists: Lists | None
+    loss: Loss
+    scoring: Scoring
+    sets: SetRule
+    n_queries: int
+    lengths: dict[int, int]
+    fingerprint: tuple[int, int]
+    thresholds: dict[str, Any] | str
+    count: int | None
+    sample: int = 0
+
+    @property
+    def exact(self) -> bool:
+        """Whether every score is a threshold."""
+        return self.count is None
+
+    @property
+    def falling(self) -> bool:
+        """Whether thresholds fall along the walk."""
+        return self.loss.safe_end == "high"
+
+    def losses_at(self, thresholds: Floats) -> Floats:
+        """Losses at a few thresholds (thresholds × queries, in testing order); no rows where only sums are known."""
+        if self.lists is None:
+            return np.empty((0, 0))
+        ascending, place = np.unique(thresholds, return_inverse=True)
+        ordered = ascending[::-1].copy() if self.falling else ascending
+        walk = walk_of(self.lists, ordered, squares=False, losses=True)
+        losses = np.concatenate([stretch.losses for stretch in walk.stretches()])
+        return np.ascontiguousarray((losses[::-1] if self.falling else losses)[place])
+
+
+def search_of_curve(curve: RiskCurve, evidence: Evidence) -> Search:
+    """The thresholds and sums of a curve."""
+    if evidence.needs == "order":
+        raise InputError(
+            f"evidence {evidence.name!r} reads losses one by one, and a RiskCurve keeps sums only; "
+            "pass evidence=cl.evidence.Convex(), or calibrate from the queries"
+        )
+    return Search(
+        stretches=[Stretch(curve.thresholds, curve.sums, np.empty((0, 0)))],
+        lists=None,
+        loss=curve.loss,
+        scoring=curve.scoring,
+        sets=curve.sets,
+        n_queries=curve.n_queries,
+        lengths=curve.lengths,
+        fingerprint=curve.fingerprint,
+        thresholds=describe(curve.thresholds),
+        count=len(curve),
+    )
+
+
+def search_of_queries(
+    queries: Queries,
+    *,
+    loss: Loss,
+    scoring: Scoring,
+    sets: SetRule,
+    evidence: Evidence,
+    thresholds: npt.ArrayLike | str | None,
+    sequence: TestingOrder,
+    seed: int,
+) -> Search:
+    """The thresholds asked for, or the default ones, over these queries."""
+    if sets.needs_vectors and queries.vectors is None:
+        raise InputError(f"queries have no vectors, and {sets.name} needs them: pass vectors=")
+    scores = scoring.item_scores(queries.scores, queries.offsets)
+    lists = Lists(
+        scores=scores,
+        offsets=queries.offsets,
+        badness=loss.relevance.badness(queries),
+        loss=loss,
+        rule=sets,
+        order=np.arange(len(queries)),
+        vectors=queries.vectors,
+    )
+    if thresholds is None:
+        thresholds = _default_thresholds(lists, scoring, evidence, sequence)
+    sample = 0
+    if isinstance(thresholds, str):
+        _check_exact(thresholds, lists, evidence, sequence)
+    else:
+        if evidence.needs == "order" or thresholds is None:
+            lists = lists.reordered(queries.hash_order(seed))
+        if thresholds is None:
+            sample = _sample_size(len(queries))
+            thresholds = _quantile_grid(lists, sample)
+            lists = lists.reordered(lists.order[sample:])
+        thresholds = check_thresholds(thresholds, loss=loss, scoring=scoring)
+    squares = evidence.needs == "moments" or isinstance(evidence, Binomial)
+    if isinstance(thresholds, str):
+        walk, count, described = ExactWalk(lists, squares=squares), None, "exact"
+    else:
+        walk = walk_of(lists, thresholds, squares=squares, losses=evidence.needs == "order")
+        count, described = len(thresholds), describe(thresholds)
+    return Search(
+        stretches=walk.stretches(),
+        lists=lists,
+        loss=loss,
+        scoring=scoring,
+        sets=sets,
+        n_queries=len(lists.order),
+        lengths=lengths_of(np.diff(queries.offsets)[lists.order] if sample else np.diff(queries.offsets)),
+        fingerprint=fingerprint(scores, lists.badness, queries.offsets),
+        thresholds=described,
+        count=count,
+        sample=sample,
+    )
+
+
+def _default_thresholds(
+    lists: Lists, scoring: Scoring, evidence: Evidence, sequence: TestingOrder
+) -> Floats | str | None:
+    """The fixed grid for win rates; else every score where sums suffice; else None: quantiles of a sample."""
+    if scoring.name == "win-rate":
+        return check_thresholds(None, loss=lists.loss, scoring=scoring)
+    return "exact" if evidence.needs == "sum" and lists.plain and not sequence.needs_count else None
+
+
+def _check_exact(word: str, lists: Lists, evidence: Evidence, sequence: TestingOrder) -> None:
+    if word != "exact":
+        raise InputError(f'thresholds must be numbers or "exact", got {word!r}')
+    if evidence.needs == "order" or not lists.plain or sequence.needs_count:
+        raise InputError(
+            'thresholds="exact" tests every score, which needs evidence from sums, a built-in loss with Threshold, and '
+            f"FixedSequence; got {evidence.name}, {lists.loss.name}, {lists.rule.name}, {sequence.name}; "
+            "pass a grid: thresholds=cl.grid(…)"
+        )
+
+
+def _sample_size(n_queries: int) -> int:
+    sample = min(max(round(SAMPLE_SHARE * n_queries), SAMPLE_LEAST), SAMPLE_MOST)
+    if n_queries - sample < 2:
+        raise InputError(
+            f"queries must be at least {SAMPLE_LEAST + 2} where {SAMPLE_LEAST} of them draw the thresholds, "
+            f"got {n_queries}; judge more, or pass thresholds=cl.grid(…)"
+        )
+    return sample
+
+
+def _quantile_grid(lists: Lists, sample: int) -> Floats:
+    """Scores of the first `sample` queries, at 250 even and 250 geometric ranks: fine for short lists and long."""
+    offsets = lists.offsets
+    pooled = [lists.scores[offsets[query] : offsets[query + 1]] for query in lists.order[:sample]]
+    falling = np.sort(np.concatenate(pooled))[::-1]
+    ranks = np.concatenate([np.linspace(0, len(falling) - 1, 250), np.geomspace(1, len(falling), 250) - 1])
+    ascending = np.unique(falling[np.unique(np.rint(ranks).astype(np.int64))])
+    return ascending[::-1].copy() if lists.entering else ascending

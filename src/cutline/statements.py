@@ -1,0 +1,165 @@
+"""What a certificate says and does not say, in words. STATISTICS §8: the content may not shrink."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from cutline.losses import Loss
+from cutline.relevance import Grade, Relevance, TopM
+
+
+class Spoken(Protocol):
+    """What the wording needs to know; certificates and abstentions both have it."""
+
+    @property
+    def alpha(self) -> float: ...
+    @property
+    def delta(self) -> float: ...
+    @property
+    def threshold(self) -> float: ...
+    @property
+    def n_queries(self) -> int: ...
+    @property
+    def loss(self) -> Loss: ...
+    @property
+    def sets(self) -> Any: ...
+    @property
+    def asymptotic(self) -> bool: ...
+    @property
+    def share_nonempty(self) -> float: ...
+    @property
+    def risk_given_nonempty(self) -> float | None: ...
+    @property
+    def item_rate(self) -> float | None: ...
+    @property
+    def risk(self) -> float: ...
+    @property
+    def log_evidence(self) -> float: ...
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share as a percentage: 0.3 is 30 %, and nothing is n/a."""
+    if share is None:
+        return "n/a"
+    return f"{100 * share:.{digits}f}".removesuffix("." + "0" * digits if digits else "") + " %"
+
+
+def number(value: float) -> str:
+    """A threshold, short where that says the same."""
+    return f"{value:.6g}"
+
+
+def goodness(relevance: Relevance) -> str:
+    """What makes an item good."""
+    if isinstance(relevance, Grade):
+        return f"label at least {relevance.at_least:g}"
+    if isinstance(relevance, TopM):
+        places = f"{relevance.m}" if relevance.m is not None else f"{percent(relevance.fraction)}"
+        return f"label among the top {places} of its list, ties {relevance.ties}"
+    return relevance.name
+
+
+def risk_name(loss: Loss) -> str:
+    """The risk in words, with what an undefined loss counts as."""
+    judged = {"drop": " among judged items", "bad": "", "error": ""}[loss.relevance.unjudged]
+    if loss.name == "false-discovery":
+        return f"share of not-good items per list{judged}"
+    if loss.name == "miss":
+        return f"share of a query's good items that its list misses{judged}"
+    return f"{loss.name} loss per list{judged}"
+
+
+def conventions(loss: Loss) -> str:
+    """How the edge cases are counted, and what good means."""
+    edge = {
+        "false-discovery": "Empty lists count as 0.",
+        "miss": "Queries without any good item count as 0.",
+    }.get(loss.name, "")
+    unjudged = {"bad": "; unjudged items count as not good", "drop": "; unjudged items are passed over", "error": ""}
+    return f"{edge} Good: {goodness(loss.relevance)}{unjudged[loss.relevance.unjudged]}.".strip()
+
+
+def what_is_kept(threshold: float, sets: Any) -> str:
+    """The rule at its threshold, as an instruction."""
+    bounds: list[str] = []
+    least, most = getattr(sets, "min_size", 0), getattr(sets, "max_size", None)
+    if least:
+        bounds.append(f"always the best {least}")
+    if most is not None:
+        bounds.append(f"at most the best {most}")
+    extra = f" ({', '.join(bounds)})" if bounds else ""
+    rule = "" if sets.name == "threshold" else f", then apply {sets.name}"
+    return f"Keep items scoring ≥ {number(threshold)}{extra}{rule}."
+
+
+def certified(spoken: Spoken) -> str:
+    """The statement of a certificate."""
+    alpha, confidence = percent(spoken.alpha), percent(1 - spoken.delta)
+    draw = f"over the draw of the {spoken.n_queries:,} calibration queries"
+    opening = f"With probability at least {confidence} {draw}"
+    if spoken.asymptotic:
+        opening = (
+            "Approximate only: this relies on the normal limit and has no finite-sample guarantee. "
+            f"In the limit of many queries, with probability at least {confidence} {draw}"
+        )
+    promise = (
+        f"{opening}, this procedure either abstains or returns a threshold whose expected {risk_name(spoken.loss)}, "
+        f"for a new query from the same source, is at most {alpha}. {conventions(spoken.loss)}"
+    )
+    if not spoken.share_nonempty:
+        promise += "\nEvery calibration list is empty at this threshold: nothing would be shown."
+    kept = what_is_kept(spoken.threshold, spoken.sets)
+    return f"{kept} {promise}\n\nNot promised:\n{bullets(not_promised(spoken))}"
+
+
+def not_promised(spoken: Spoken) -> list[str]:
+    """What the certificate does not say, with the figures that show why."""
+    pooled = "pooled item rate" if spoken.loss.name != "miss" else "pooled rate of not-good items"
+    confidence = percent(1 - spoken.delta)
+    given, empty = percent(spoken.risk_given_nonempty), percent(1 - spoken.share_nonempty)
+    return [
+        "any single list, or any group of queries",
+        (
+            f"the non-empty lists alone ({given} here; {empty} of lists were empty), "
+            f"or the {pooled} ({percent(spoken.item_rate)} here)"
+        ),
+        (
+            f"that this certificate is right with probability {confidence}: "
+            "the figure covers the whole procedure, abstentions included"
+        ),
+        "anything if queries were not independent draws, or if queries, candidates, scores, model or labelling change",
+        (
+            "anything if alpha, seed, evidence or rule were chosen after seeing labels, "
+            "or calibration was repeated until it passed"
+        ),
+    ]
+
+
+def abstained(spoken: Spoken, *, answer: str, reason: str, smallest_alpha: float | None, needed: int | None) -> str:
+    """The statement of an abstention: what to do, the evidence at the first threshold, and what would help."""
+    helps: list[str] = []
+    if smallest_alpha is not None:
+        helps.append(
+            f"a larger alpha: the smallest this data would have certified is {smallest_alpha:.4g} (found on these same "
+            "queries, so no guarantee covers it: calibrate on new ones)"
+        )
+    if needed is not None:
+        helps.append(
+            f"more judged queries: about {needed:,} for alpha = {spoken.alpha:g}, if the risk stays as it is here"
+        )
+    elif spoken.risk >= spoken.alpha:
+        helps.append(
+            f"a better ranker: the risk here, {percent(spoken.risk)}, is not below alpha, so more queries will not help"
+        )
+    approximate = " Approximate only: this evidence relies on the normal limit." if spoken.asymptotic else ""
+    return (
+        f"No threshold was certified; {answer}. {reason}{approximate}\n"
+        f"At the first threshold the mean loss is {percent(spoken.risk)} over {spoken.n_queries:,} queries; "
+        f"log evidence {spoken.log_evidence:.3g}.\n\nWhat would help:\n{bullets(helps)}"
+    )
+
+
+def bullets(lines: Iterable[str]) -> str:
+    """One indented line each."""
+    return "\n".join(f"  - {line}" for line in lines)

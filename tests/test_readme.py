@@ -1,0 +1,51 @@
+"""The Python in README.md and in the documentation runs as printed, page by page; relative links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+
+
+def blocks_of(page: Path) -> list[str]:
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.name)
+def test_the_python_of_a_page_runs_from_top_to_bottom(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "page"}
+    for block in blocks_of(page):
+        exec(compile(block, page.name, "exec"), names)
+
+
+def test_the_readme_has_one_python_example_of_at_most_twelve_lines() -> None:
+    (example,) = blocks_of(ROOT / "README.md")
+    assert len(example.splitlines()) <= 12
+
+
+def test_the_readme_example_prints_the_promise_and_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(blocks_of(ROOT / "README.md")[0], {"__name__": "page"})
+    printed = capsys.readouterr().out
+    assert "Keep items scoring" in printed
+    assert "Not promised" in printed
+    assert "verdict" in printed.lower()
+
+
+def test_the_readme_opens_with_the_two_commands() -> None:
+    opening = (ROOT / "README.md").read_text(encoding="utf-8").split("```")[1].splitlines()
+    assert [line.split("#")[0].strip() for line in opening[1:3]] == ["make demo", "make test"]
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
+def test_relative_links_lead_to_files(page: Path) -> None:
+    broken = [link for link in LINK.findall(page.read_text(encoding="utf-8")) if not (page.parent / link).exists()]
+    assert broken == []
