@@ -170,6 +170,16 @@ def test_a_gap_too_small_for_a_billion_queries_has_no_number() -> None:
         assert queries_for(evidence, alpha=0.3, delta=0.1, expected_risk=0.3 - 1e-6) is None
 
 
+def test_the_plan_says_that_none_was_found() -> None:
+    plan = queries_needed(alpha=0.3, delta=0.1, expected_risk=0.3 - 1e-6, evidence=Convex())
+    assert "none found below 1,000,000,000" in repr(plan)
+
+
+def test_a_risk_close_to_one_is_planned_by_every_evidence() -> None:
+    needed = queries_needed(alpha=0.99, delta=0.1, expected_risk=0.9).needed
+    assert all(n is not None and 0 < n < 500 for name, n in needed.items() if name != "empirical-bernstein")
+
+
 def test_binomial_is_planned_only_for_losses_of_zero_or_one() -> None:
     plan = queries_needed(alpha=0.3, delta=0.1, expected_risk=0.25, spread=0.3, evidence=Binomial())
     assert plan.needed == {"binomial": None}

@@ -24,7 +24,7 @@ def check_number(name: str, value: float) -> float:
         raise InputError(f"{name} must be a number, got {value!r}")
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be a number, got {value!r}") from None
     if not math.isfinite(number):
         raise InputError(f"{name} must be finite, got {value!r}")
@@ -36,7 +36,7 @@ def check_whole(name: str, value: int, *, least: int) -> int:
     number = check_number(name, value)
     if number != int(number) or number < least:
         raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
-    return int(number)
+    return int(value)  # a whole number beyond 2^53 is kept as it is
 
 
 def check_one_of(name: str, value: str, allowed: Iterable[str]) -> str:

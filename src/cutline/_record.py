@@ -76,6 +76,11 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 _canonical = msgspec.json.Encoder(order="sorted")
 
 
+def as_written(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings as they come back from a file: tuples are lists there."""
+    return msgspec.json.decode(_canonical.encode(settings), type=dict[str, Any])
+
+
 def seal_of(record: Record) -> str:
     """SHA-256 of the canonical JSON of a record: keys sorted, no white space, shortest numbers that read back the
     same."""

@@ -20,7 +20,7 @@ from cutline.judging import Judge, judge_of
 from cutline.losses import Loss
 from cutline.preferences import AsGiven, Scoring
 from cutline.searching import Search, search_of_curve, search_of_queries
-from cutline.sequence import FixedSequence, TestingOrder
+from cutline.sequence import Fallback, FixedSequence, TestingOrder
 from cutline.sets import SetRule, Threshold
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def calibrate(
         _check_kind("loss", loss, Loss, "cl.FalseDiscovery(cl.Grade(at_least=3))")
         _check_kind("scoring", scoring, Scoring, "cl.AsGiven()")
         _check_kind("sets", sets, SetRule, "cl.Threshold()")
+        _check_queries(queries)
         if len(queries) < 2:
             _refuse_few(len(queries))
         search = search_of_queries(
@@ -179,6 +180,8 @@ def _conclude(trail: _Trail, settings: dict[str, Any], farthest: int | None, tes
     }
     if farthest is not None:
         return Certificate(**found, certified_threshold=_answer(trail, threshold, farthest, tested))
+    if isinstance(settings["sequence"], Fallback):
+        return Abstention(**found, refusal=_refusal_of_shares(trail, settings))
     first_losses = losses[-1] if ordered else None
     return Abstention(**found, refusal=_refusal(settings, found["risk"], float(bounds[-1]), first_losses))
 
@@ -197,18 +200,49 @@ def _answer(trail: _Trail, threshold: float, farthest: int, tested: int) -> floa
 
 def _refusal(settings: dict[str, Any], risk: float, bound: float, losses: Floats | None) -> Refusal:
     """Why the walk never began, and what would help."""
-    from cutline.evidence.needed import queries_for
-
-    alpha, delta = settings["alpha"], settings["delta"]
-    needed = None
+    alpha = settings["alpha"]
     if risk < alpha:
-        like = settings["evidence"] if losses is None else Convex()
-        spread = None if losses is None else float(losses.std())
-        needed = queries_for(like, alpha=alpha, delta=delta, expected_risk=risk, spread=spread)
         reason = f"At the very first threshold the upper bound on the risk is {bound:.4g}, above alpha = {alpha:g}."
     else:
         reason = f"The very first threshold has a risk of {risk:.4g} on these queries, not below alpha = {alpha:g}."
+    needed = _needed(settings, risk, losses, delta=settings["delta"])
     return Refusal(reason=reason, smallest_alpha=bound if bound < 1 else None, queries_needed=needed)
+
+
+def _refusal_of_shares(trail: _Trail, settings: dict[str, Any]) -> Refusal:
+    """The same for Fallback, where every threshold failed at its own share of delta; the nearest miss is told."""
+    search, alpha = trail.search, settings["alpha"]
+    thresholds, sums = (np.concatenate(part) for part in list(zip(*trail.kept, strict=True))[1:])
+    shares = np.array(settings["sequence"].shares(len(thresholds)))
+    held = np.flatnonzero(shares > 0)
+    ordered = settings["evidence"].needs == "order"
+    if ordered:  # bounds by betting are dear: those of the smallest mean losses will do
+        held = np.sort(held[np.argsort(sums[held, 0], kind="stable")[:SHOWN]])
+    losses = search.losses_at(thresholds[held]) if ordered else np.empty((len(held), 0))
+    bounds = np.ones(len(held))
+    for share in np.unique(shares[held]):
+        rows = np.flatnonzero(shares[held] == share)
+        bounds[rows] = trail.judge.bounds(sums[held[rows]], losses[rows], delta=share * settings["delta"])
+    best = int(np.argmin(bounds))
+    bound, level = float(bounds[best]), float(shares[held[best]] * settings["delta"])
+    risk = int(sums[held[best], 0]) / unit_losses(search.n_queries)
+    reason = (
+        f"Each of the {len(thresholds):,} thresholds had its own share of delta, and none was certified at alpha = "
+        f"{alpha:g}; the nearest, {thresholds[held[best]]:.6g}, has the upper bound {bound:.4g} at level {level:.3g}."
+    )
+    needed = _needed(settings, risk, losses[best] if ordered else None, delta=level)
+    return Refusal(reason=reason, smallest_alpha=bound if bound < 1 else None, queries_needed=needed)
+
+
+def _needed(settings: dict[str, Any], risk: float, losses: Floats | None, *, delta: float) -> int | None:
+    """About how many queries like these would be enough; betting is planned for as if it were Convex."""
+    from cutline.evidence.needed import queries_for
+
+    if risk >= settings["alpha"]:
+        return None
+    like = settings["evidence"] if losses is None else Convex()
+    spread = None if losses is None else float(losses.std())
+    return queries_for(like, alpha=settings["alpha"], delta=delta, expected_risk=risk, spread=spread)
 
 
 def fingerprint_text(fingerprint: tuple[int, int], lengths: dict[int, int]) -> str:
@@ -220,6 +254,16 @@ def fingerprint_text(fingerprint: tuple[int, int], lengths: dict[int, int]) -> s
 def _spread(length: int, wanted: int) -> Integers:
     """At most `wanted` positions of 0 … length-1, evenly, both ends included."""
     return np.unique(np.linspace(0, length - 1, min(wanted, length)).astype(np.int64))
+
+
+def _check_queries(queries: object) -> None:
+    from cutline.queries import Queries
+
+    if not isinstance(queries, Queries):
+        raise InputError(
+            f"queries must be cl.Queries or a cl.RiskCurve, got {type(queries).__name__}; "
+            "cl.Queries.from_frame and cl.Queries.from_arrays make them"
+        )
 
 
 def _refuse_few(count: int) -> None:

@@ -16,11 +16,21 @@ import numpy.typing as npt
 
 from cutline import statements
 from cutline._display import html_table, text_table
-from cutline._record import SCHEMA, CurvePoints, ListLengths, Record, Refusal, read_record, seal_of, write_record
+from cutline._record import (
+    SCHEMA,
+    CurvePoints,
+    ListLengths,
+    Record,
+    Refusal,
+    as_written,
+    read_record,
+    seal_of,
+    write_record,
+)
 from cutline._version import __version__
 from cutline.errors import CannotApplyError, CertificateError, CutlineWarning, InputError
-from cutline.evidence import Evidence, evidence_from_name
-from cutline.losses import LOSSES, Loss
+from cutline.evidence import EVIDENCE, Evidence
+from cutline.losses import LOSSES, FalseDiscovery, Loss, Miss
 from cutline.preferences import SCORINGS, Scoring
 from cutline.relevance import RELEVANCES, Relevance
 from cutline.sequence import SEQUENCES, TestingOrder
@@ -100,16 +110,20 @@ class Findings:
     def choose(self, scores: npt.ArrayLike, vectors: npt.NDArray[Any] | None = None) -> Integers:
         """The positions to show of one query's items, best first. For serving: small, and without the warnings of
         `apply`."""
-        outputs = np.ascontiguousarray(scores, dtype=np.float64)
+        try:
+            outputs = np.ascontiguousarray(scores, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"scores must be one finite number per item, got {scores!r}") from None
         if outputs.ndim != 1 or not np.isfinite(outputs).all():
             raise InputError(f"scores must be one finite number per item, got {scores!r}")
+        threshold = self._usable_threshold()
         if not len(outputs):
             return np.empty(0, np.int64)
         if self.sets.needs_vectors and vectors is None:
             raise InputError(f"vectors are wanted, as {self.sets.name} needs them")
         if self.scoring.name != "as-given":
             outputs = self.scoring.item_scores(outputs, np.array([0, len(outputs)]))
-        return self.sets.choose(outputs, vectors, self._usable_threshold())
+        return self.sets.choose(outputs, vectors, threshold)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it as sealed JSON. The same certificate always gives the same bytes."""
@@ -140,8 +154,9 @@ class Findings:
             loss=_named(self.loss, LOSSES, {"name": self.loss.name}),
             relevance=_named(relevance, RELEVANCES, relevance.settings()), unjudged=relevance.unjudged,
             scoring=_named(self.scoring, SCORINGS, self.scoring.settings()),
-            sets=_named(self.sets, RULES, self.sets.settings()), evidence=self.evidence.settings(),
-            sequence=self.sequence.settings(), seed=self.seed, sample=self.sample,
+            sets=_named(self.sets, RULES, self.sets.settings()),
+            evidence=_named(self.evidence, EVIDENCE, self.evidence.settings()),
+            sequence=_named(self.sequence, SEQUENCES, self.sequence.settings()), seed=self.seed, sample=self.sample,
             thresholds=self.thresholds if isinstance(self.thresholds, str) else dict(self.thresholds),
             tested=self.tested, risk=self.risk, log_evidence=self.log_evidence, asymptotic=self.asymptotic,
             share_nonempty=self.share_nonempty, mean_size=self.mean_size,
@@ -182,11 +197,9 @@ class Certificate(Findings):
 
     def _title(self) -> str:
         name = "Certificate (approximate only)" if self.asymptotic else "Certificate"
-        confidence = statements.percent(1 - self.delta)
-        return (
-            f"{name}: keep score ≥ {statements.number(self.threshold)}; {self.loss.name} risk ≤ {self.alpha:g} "
-            f"with confidence {confidence}"
-        )  # fmt: skip
+        confidence = statements.confidence(self.delta)
+        threshold, alpha = statements.number(self.threshold), statements.number(self.alpha)
+        return f"{name}: keep score ≥ {threshold}; {self.loss.name} risk ≤ {alpha} with confidence {confidence}"
 
     def __repr__(self) -> str:
         return text_table(self._title(), self._rows())
@@ -215,9 +228,10 @@ class Abstention(Findings):
     def honest(self) -> bool:
         """Whether empty lists (FalseDiscovery without a minimum size) or full ones (unrestricted Miss) cost
         nothing."""
-        if self.loss.name == "false-discovery":
-            return getattr(self.sets, "min_size", 0) == 0
-        return self.loss.name == "miss" and self.sets == Threshold(min_size=getattr(self.sets, "min_size", 0))
+        least = getattr(self.sets, "min_size", 0)
+        if type(self.loss) is FalseDiscovery:  # a rule of one's own may return something at any threshold
+            return type(self.sets) in RULES.values() and least == 0
+        return type(self.loss) is Miss and self.sets == Threshold(min_size=least)
 
     def statement(self) -> str:
         """What to do, why nothing was certified, and what would help."""
@@ -237,11 +251,16 @@ class Abstention(Findings):
         return self.threshold
 
     def _title(self) -> str:
-        return f"Abstention: nothing certified for {self.loss.name} risk ≤ {self.alpha:g}. {self.refusal.reason}"
+        risk = f"{self.loss.name} risk ≤ {statements.number(self.alpha)}"
+        return f"Abstention: nothing certified for {risk}. {self.refusal.reason}"
 
     def __repr__(self) -> str:
         helps = self.refusal
-        smallest = "n/a" if helps.smallest_alpha is None else f"{helps.smallest_alpha:.4g} (no guarantee covers it)"
+        smallest = (
+            "n/a"
+            if helps.smallest_alpha is None
+            else f"{statements.upwards(helps.smallest_alpha)} (no guarantee covers it)"
+        )
         needed = "n/a" if helps.queries_needed is None else f"about {helps.queries_needed:,}"
         return text_table(self._title(), [("smallest alpha", smallest), ("queries needed", needed), *self._rows()])
 
@@ -266,7 +285,7 @@ def load(
         raise CertificateError(f"{path}: cannot be read ({error.strerror}); check the path") from None
     record = read_record(text, source=str(path))
     found = _Pieces(str(path))
-    relevance = None if loss is not None else found.relevance(record.relevance, record.unjudged)
+    relevance = found.relevance(record.relevance, record.unjudged, loss)
     common: dict[str, Any] = {name: getattr(record, name) for name in record.__struct_fields__}
     for name in ("threshold", "relevance", "unjudged", "asymptotic", "abstention"):
         del common[name]
@@ -274,7 +293,7 @@ def load(
         "loss": found.piece("loss", record.loss, loss, LOSSES, {"relevance": relevance}),
         "scoring": found.piece("scoring", record.scoring, scoring, SCORINGS),
         "sets": found.piece("sets", record.sets, sets, RULES),
-        "evidence": evidence or evidence_from_name(**record.evidence),
+        "evidence": found.piece("evidence", record.evidence, evidence, EVIDENCE),
         "sequence": found.piece("sequence", record.sequence, sequence, SEQUENCES),
     }
     if record.abstention is not None:
@@ -288,9 +307,14 @@ def load(
 class _Pieces:
     source: str
 
-    def relevance(self, settings: dict[str, Any], unjudged: str) -> Relevance:
-        """The relevance that a record describes."""
-        return self.piece("relevance", settings, None, RELEVANCES, {"unjudged": unjudged})
+    def relevance(self, settings: dict[str, Any], unjudged: str, loss: Any) -> Relevance:
+        """The relevance that a record describes; that of the loss given, if it is the same."""
+        given: Any = getattr(loss, "relevance", None)
+        if given is not None and given.unjudged != unjudged:
+            raise CertificateError(
+                f"{self.source} was made with unjudged={unjudged!r}, got {given.unjudged!r}; pass the same loss"
+            )
+        return self.piece("relevance", settings, given, RELEVANCES, {"unjudged": unjudged})
 
     def piece(
         self,
@@ -300,13 +324,16 @@ class _Pieces:
         known: Mapping[str, Any],
         extra: dict[str, Any] | None = None,
     ) -> Any:
-        """The object a record describes: built from its settings, or the one given, if it has the same name."""
+        """The object a record describes: built from its settings, or the one given, if that has the same settings."""
         own = bool(settings.get("custom"))
         name = str(settings.get("name"))
         if given is not None:
-            if given.name != name:
+            if isinstance(given, type) or not hasattr(given, "name"):
+                raise InputError(f"{role} must be an object as it was passed to calibrate, got {given!r}")
+            its = given.settings() if hasattr(given, "settings") else {"name": given.name}
+            if as_written(_named(given, known, its)) != settings:
                 raise CertificateError(
-                    f"{self.source} was made with {role} {name!r}, got {given.name!r}; pass the same one"
+                    f"{self.source} was made with {role} {_spoken(settings)}, got {_spoken(its)}; pass the same one"
                 )
             return given
         if own or name not in known:

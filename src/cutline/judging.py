@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol, cast
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,7 @@ class Judge(Protocol):
 
 def judge_of(evidence: Evidence, *, n: int, alpha: float) -> Judge:
     """The judge for an evidence, by what it needs."""
+    _check_methods(evidence)
     if evidence.needs == "order":
         return _FromLosses(cast(OrderEvidence, evidence), alpha)
     if evidence.needs == "moments":
@@ -48,11 +49,14 @@ class _FromSums:
     evidence: SumEvidence
     n: int
     alpha: float
+    criticals: dict[float, float] = field(default_factory=dict[float, float])
 
     def certified(self, sums: Integers, losses: Floats, *, level: float) -> Flags:
         """p ≤ level, by comparing with the critical sum; within rounding of it, by the p-value itself."""
         totals = self._totals(sums)
-        critical = self.evidence.critical_total(self.n, alpha=self.alpha, delta=level)
+        if level not in self.criticals:
+            self.criticals[level] = self.evidence.critical_total(self.n, alpha=self.alpha, delta=level)
+        critical = self.criticals[level]
         certified = totals <= critical
         for place in np.flatnonzero(np.abs(totals - critical) <= BAND * max(1.0, critical)):
             p = self.evidence.p_value_from_sums(float(totals[place]), self.n, alpha=self.alpha)
@@ -85,7 +89,19 @@ class _FromMoments:
     def certified(self, sums: Integers, losses: Floats, *, level: float) -> Flags:
         """p ≤ level."""
         totals, squares = moments(sums)
-        return np.asarray(self.evidence.p_value_from_moments(totals, squares, self.n, alpha=self.alpha) <= level)
+        try:
+            return np.asarray(self.evidence.p_value_from_moments(totals, squares, self.n, alpha=self.alpha) <= level)
+        except InputError:  # refused at one threshold: that matters only if the walk gets there
+            return self._until_refused(totals, squares, level)
+
+    def _until_refused(self, totals: Floats, squares: Floats, level: float) -> Flags:
+        certified = np.zeros(len(totals), np.bool_)
+        for row in range(len(totals)):
+            p = self.evidence.p_value_from_moments(totals[row], squares[row], self.n, alpha=self.alpha)
+            certified[row] = p <= level
+            if not certified[row]:
+                break
+        return certified
 
     def log_evidence(self, sums: Integers, losses: Floats, *, delta: float) -> float:
         totals, squares = moments(sums)
@@ -112,6 +128,22 @@ class _FromLosses:
 
     def bounds(self, sums: Integers, losses: Floats, *, delta: float) -> Floats:
         return self.evidence.bounds_each(losses, delta=delta)
+
+
+def _check_methods(evidence: Evidence) -> None:
+    """Whether an evidence of one's own can do what its `needs` says."""
+    kinds: dict[str, type[Any]] = {"sum": SumEvidence, "moments": MomentEvidence, "order": OrderEvidence}
+    kind = kinds.get(evidence.needs)
+    if kind is None:
+        raise InputError(
+            f'evidence {evidence.name!r}: needs must be "sum", "moments" or "order", got {evidence.needs!r}'
+        )
+    if not isinstance(evidence, kind):
+        lacking = sorted(name for name in vars(kind) if not name.startswith("_") and not hasattr(evidence, name))
+        raise InputError(
+            f"evidence {evidence.name!r} needs {evidence.needs!r} and so must have the methods of {kind.__name__}; "
+            f"it lacks {', '.join(lacking)}"
+        )
 
 
 def moments(sums: Integers) -> tuple[Floats, Floats]:

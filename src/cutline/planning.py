@@ -78,7 +78,7 @@ class Plan:
             return f"refuses losses that are all equal{mark}"
         if name == Binomial.name and self.spread < _largest_spread(self.expected_risk) * (1.0 - 1e-9):
             return "only for losses of 0 or 1"
-        return f"more than {MOST:,}{mark}"
+        return f"none found below {MOST:,}{mark}"
 
 
 def queries_needed(

@@ -162,7 +162,9 @@ class Fallback:
         ]
 
     def _levels(self, blocks: Iterable[Block], delta: float, count: int | None) -> Iterator[bool]:
-        weights = self._weights(count)
+        if count is None:
+            raise InputError('Fallback needs a finite grid of thresholds; pass thresholds=cl.grid(…), not "exact"')
+        weights = self.shares(count)
         level, position = 0.0, 0
         for block in blocks:
             for place in range(len(block)):
@@ -172,11 +174,10 @@ class Fallback:
                 level = level if passed else 0.0
                 position += 1
 
-    def _weights(self, count: int | None) -> Sequence[float]:
-        if count is None:
-            raise InputError('Fallback needs a finite grid of thresholds; pass thresholds=cl.grid(…), not "exact"')
+    def shares(self, count: int) -> Sequence[float]:
+        """The share of delta that each of so many thresholds holds from the start."""
         if self.weights is None:
-            return [1.0 / count] * count
+            return [1.0 / max(1, count)] * count
         if len(self.weights) != count:
             raise InputError(
                 f"weights must name one share per threshold, got {len(self.weights)} for {count} thresholds"

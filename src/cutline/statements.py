@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any, Protocol
 
 from cutline.losses import Loss
 from cutline.relevance import Grade, Relevance, TopM
+from cutline.sets import Threshold
 
 
 class Spoken(Protocol):
@@ -22,6 +25,8 @@ class Spoken(Protocol):
     def n_queries(self) -> int: ...
     @property
     def loss(self) -> Loss: ...
+    @property
+    def scoring(self) -> Any: ...
     @property
     def sets(self) -> Any: ...
     @property
@@ -42,20 +47,41 @@ def percent(share: float | None, digits: int = 1) -> str:
     """A share as a percentage: 0.3 is 30 %, and nothing is n/a."""
     if share is None:
         return "n/a"
+    least = 10.0**-digits
+    if 0 < 100 * share < least / 2:
+        return f"under {least:g} %"
+    if 0 < 100 * (1 - share) < least / 2:
+        return f"over {100 - least:g} %"
     return f"{100 * share:.{digits}f}".removesuffix("." + "0" * digits if digits else "") + " %"
 
 
+def level(share: float) -> str:
+    """A share that is promised, as a percentage that is not rounded: 0.0004 is 0.04 %."""
+    return f"{(100 * Decimal(repr(share))).normalize():f} %"
+
+
+def confidence(delta: float) -> str:
+    """1 - delta, as a percentage that is not rounded: never 100 %."""
+    return f"{(100 - 100 * Decimal(repr(delta))).normalize():f} %"
+
+
 def number(value: float) -> str:
-    """A threshold, short where that says the same."""
-    return f"{value:.6g}"
+    """A number, short where that says the same: whoever cuts at the threshold that was read cuts the same lists."""
+    short = f"{value:.6g}"
+    return short if float(short) == value else repr(value)
+
+
+def upwards(bound: float) -> str:
+    """An upper bound to four decimals, rounded up, so that it is one still."""
+    return f"{math.ceil(bound * 1e4) / 1e4:g}"
 
 
 def goodness(relevance: Relevance) -> str:
     """What makes an item good."""
     if isinstance(relevance, Grade):
-        return f"label at least {relevance.at_least:g}"
+        return f"label at least {number(relevance.at_least)}"
     if isinstance(relevance, TopM):
-        places = f"{relevance.m}" if relevance.m is not None else f"{percent(relevance.fraction)}"
+        places = str(relevance.m) if relevance.fraction is None else level(relevance.fraction)
         return f"label among the top {places} of its list, ties {relevance.ties}"
     return relevance.name
 
@@ -80,8 +106,9 @@ def conventions(loss: Loss) -> str:
     return f"{edge} Good: {goodness(loss.relevance)}{unjudged[loss.relevance.unjudged]}.".strip()
 
 
-def what_is_kept(threshold: float, sets: Any) -> str:
+def what_is_kept(spoken: Spoken) -> str:
     """The rule at its threshold, as an instruction."""
+    sets, scoring = spoken.sets, spoken.scoring
     bounds: list[str] = []
     least, most = getattr(sets, "min_size", 0), getattr(sets, "max_size", None)
     if least:
@@ -89,19 +116,23 @@ def what_is_kept(threshold: float, sets: Any) -> str:
     if most is not None:
         bounds.append(f"at most the best {most}")
     extra = f" ({', '.join(bounds)})" if bounds else ""
-    rule = "" if sets.name == "threshold" else f", then apply {sets.name}"
-    return f"Keep items scoring ≥ {number(threshold)}{extra}{rule}."
+    rule = "" if sets.name == "threshold" else f", then apply the rule {sets.name}"
+    which = {
+        "as-given": "",
+        "win-rate": f" in win rate within their list (scale {number(getattr(scoring, 'scale', 1.0))})",
+    }.get(scoring.name, f" by the scoring {scoring.name}")
+    return f"Keep items scoring ≥ {number(spoken.threshold)}{which}{extra}{rule}."
 
 
 def certified(spoken: Spoken) -> str:
     """The statement of a certificate."""
-    alpha, confidence = percent(spoken.alpha), percent(1 - spoken.delta)
+    alpha, sure = level(spoken.alpha), confidence(spoken.delta)
     draw = f"over the draw of the {spoken.n_queries:,} calibration queries"
-    opening = f"With probability at least {confidence} {draw}"
+    opening = f"With probability at least {sure} {draw}"
     if spoken.asymptotic:
         opening = (
             "Approximate only: this relies on the normal limit and has no finite-sample guarantee. "
-            f"In the limit of many queries, with probability at least {confidence} {draw}"
+            f"In the limit of many queries, with probability at least {sure} {draw}"
         )
     promise = (
         f"{opening}, this procedure either abstains or returns a threshold whose expected {risk_name(spoken.loss)}, "
@@ -109,23 +140,21 @@ def certified(spoken: Spoken) -> str:
     )
     if not spoken.share_nonempty:
         promise += "\nEvery calibration list is empty at this threshold: nothing would be shown."
-    kept = what_is_kept(spoken.threshold, spoken.sets)
-    return f"{kept} {promise}\n\nNot promised:\n{bullets(not_promised(spoken))}"
+    return f"{what_is_kept(spoken)} {promise}\n\nNot promised:\n{bullets(not_promised(spoken))}"
 
 
 def not_promised(spoken: Spoken) -> list[str]:
     """What the certificate does not say, with the figures that show why."""
     pooled = "pooled item rate" if spoken.loss.name != "miss" else "pooled rate of not-good items"
-    confidence = percent(1 - spoken.delta)
     given, empty = percent(spoken.risk_given_nonempty), percent(1 - spoken.share_nonempty)
-    return [
+    lines = [
         "any single list, or any group of queries",
         (
             f"the non-empty lists alone ({given} here; {empty} of lists were empty), "
             f"or the {pooled} ({percent(spoken.item_rate)} here)"
         ),
         (
-            f"that this certificate is right with probability {confidence}: "
+            f"that this certificate is right with probability {confidence(spoken.delta)}: "
             "the figure covers the whole procedure, abstentions included"
         ),
         "anything if queries were not independent draws, or if queries, candidates, scores, model or labelling change",
@@ -134,6 +163,11 @@ def not_promised(spoken: Spoken) -> list[str]:
             "or calibration was repeated until it passed"
         ),
     ]
+    if spoken.sets != Threshold():
+        lines.insert(
+            1, "any list cut by another rule, other sizes, other vectors or another selection than the one named above"
+        )
+    return lines
 
 
 def abstained(spoken: Spoken, *, answer: str, reason: str, smallest_alpha: float | None, needed: int | None) -> str:
@@ -141,12 +175,12 @@ def abstained(spoken: Spoken, *, answer: str, reason: str, smallest_alpha: float
     helps: list[str] = []
     if smallest_alpha is not None:
         helps.append(
-            f"a larger alpha: the smallest this data would have certified is {smallest_alpha:.4g} (found on these same "
-            "queries, so no guarantee covers it: calibrate on new ones)"
+            f"a larger alpha: the smallest this data would have certified is {upwards(smallest_alpha)} "
+            "(found on these same queries, so no guarantee covers it: calibrate on new ones)"
         )
     if needed is not None:
         helps.append(
-            f"more judged queries: about {needed:,} for alpha = {spoken.alpha:g}, if the risk stays as it is here"
+            f"more judged queries: about {needed:,} for alpha = {number(spoken.alpha)}, if the risk stays as it is here"
         )
     elif spoken.risk >= spoken.alpha:
         helps.append(

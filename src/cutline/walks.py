@@ -93,22 +93,43 @@ class _State:
         self.lists, self.squares = lists, squares
         self.kind = walk.FALSE_DISCOVERY if isinstance(lists.loss, FalseDiscovery) else walk.MISS
         self.unit = lists.badness.unit
-        short = lists.badness.codes.dtype == np.int8 and self.unit == walk.UNITS and count < 1 << 29
-        self.shift = walk.SHORT_SHIFT if short else walk.LONG_SHIFT
-        self.dtype = np.int32 if short else np.int64
+        binary = lists.badness.codes.dtype == np.int8 and self.unit == walk.UNITS and count < 1 << 29
+        self.shift = walk.SHORT_SHIFT if binary else walk.LONG_SHIFT
+        self.dtype = np.int32 if binary else np.int64
         self.spans = spans(count, least=512)
         self.table = np.zeros((count, 2), np.int64)
         self.good_all, self.current = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self.sums: Integers = np.zeros(walk.COLUMNS, np.int64)
+        blank = lists.entering and self.kind == walk.FALSE_DISCOVERY  # every list is empty and costs nothing
+        if not blank:
+            self.sums = np.sum(on_threads([partial(self._opened, *span) for span in self.spans]), axis=0)
+        longest = int(np.diff(lists.offsets).max(initial=0))
+        self.short = bool(binary and longest <= walk.SHORT_LIST)
+        if self.short:
+            self.shares = walk.shares_in_units(longest)
+            self.words = np.zeros(count, np.uint32) if blank else self._packed()
 
-        def opened(first: int, last: int) -> Integers:
-            sums = np.zeros(walk.COLUMNS, np.int64)
-            walk.open_lists(
-                lists.badness.codes, self.unit, lists.order, lists.offsets, first, last, lists.entering, self.kind,
-                self.table, self.good_all, self.current, sums,
-            )  # fmt: skip
-            return sums
+    def _opened(self, first: int, last: int) -> Integers:
+        """Fill the state of one span of lists as they are before the walk; their sums."""
+        from cutline.kernels import walk
 
-        self.sums = np.sum(on_threads([partial(opened, *span) for span in self.spans]), axis=0)
+        lists, sums = self.lists, np.zeros(walk.COLUMNS, np.int64)
+        walk.open_lists(
+            lists.badness.codes, self.unit, lists.order, lists.offsets, first, last, lists.entering, self.kind,
+            self.table, self.good_all, self.current, sums,
+        )  # fmt: skip
+        return sums
+
+    def _packed(self) -> npt.NDArray[np.uint32]:
+        """The state of each list as one word: size, and the whole and the part that its loss is the share of."""
+        from cutline.kernels import walk
+
+        size, judged, bad = self.table[:, 1] >> 32, self.table[:, 1] & 0xFFFFFFFF, self.table[:, 0] // walk.UNITS
+        whole, part = judged, bad
+        if self.kind == walk.MISS:
+            whole = self.good_all // walk.UNITS
+            part = whole - (judged - bad)
+        return ((size << 20) | (whole << 10) | part).astype(np.uint32)
 
     def advance(
         self, changes: npt.NDArray[Any], edges: Integers, start: int, stop: int, span: tuple[int, int], losses: Floats
@@ -117,10 +138,17 @@ class _State:
         from cutline.kernels import walk
 
         sums = np.zeros((stop - start, walk.COLUMNS), np.int64)
-        walk.advance(
-            changes, edges, start, stop, self.shift, self.unit, self.lists.entering, self.kind, self.squares,
-            self.table, self.good_all, self.current, *span, sums, losses,
-        )  # fmt: skip
+        entering = self.lists.entering
+        if self.short:
+            walk.advance_short(
+                changes, edges, start, stop, entering, self.kind, self.squares, self.shares, self.words,
+                self.current, *span, sums, losses,
+            )  # fmt: skip
+        else:
+            walk.advance(
+                changes, edges, start, stop, self.shift, self.unit, entering, self.kind, self.squares,
+                self.table, self.good_all, self.current, *span, sums, losses,
+            )  # fmt: skip
         return sums
 
     def add(self, differences: Integers) -> Integers:
@@ -275,14 +303,14 @@ def cut_all(
     rule: SetRule, scores: Floats, offsets: Integers, vectors: npt.NDArray[Any] | None, threshold: float
 ) -> tuple[npt.NDArray[np.bool_], Integers]:
     """Cut every list with any rule: the mask of chosen items, and their rows, best first and list after list."""
-    if isinstance(rule, Threshold):
+    if type(rule) is Threshold:  # a subclass may choose otherwise
         order, _ = rule.choose_all(scores, offsets, threshold)
     else:
         lists = [
             begin + rule.choose(scores[begin:end], None if vectors is None else vectors[begin:end], threshold)
             for begin, end in pairwise(offsets)
         ]
-        order = np.concatenate(lists).astype(np.int64) if lists else np.empty(0, np.int64)
+        order = np.concatenate([np.empty(0, np.int64), *lists]).astype(np.int64)
     chosen = np.zeros(len(scores), np.bool_)
     chosen[order] = True
     return chosen, order
@@ -345,24 +373,23 @@ def _steps(scores: Floats, thresholds: Floats, entering: bool) -> npt.NDArray[An
     ascending = np.sort(thresholds)
     count = len(ascending)
     steps = np.empty(len(scores), np.int16 if count < 30_000 else np.int32)
-    inverse = _evenness(ascending)
-
-    def one(start: int, stop: int) -> None:
-        if inverse > 0:
-            walk.locate_evenly(scores, ascending, inverse, entering, start, stop, steps)
-        else:
-            walk.locate(scores, ascending, entering, start, stop, steps)
-
-    on_threads([partial(one, *span) for span in spans(len(scores), least=16_384)])
+    inverse, near = _evenness(ascending)
+    if inverse > 0:
+        one = partial(walk.locate_evenly, scores, ascending, inverse, near, entering)
+    else:
+        one = partial(walk.locate, scores, ascending, entering)
+    on_threads([partial(one, *span, steps) for span in spans(len(scores), least=16_384)])
     return steps
 
 
-def _evenness(ascending: Floats) -> float:
-    """1/step of an evenly spaced grid; 0 where a guess from it could be off by more than a quarter of a step."""
+def _evenness(ascending: Floats) -> tuple[float, float]:
+    """1/step of an evenly spaced grid, 0 where its thresholds stand more than a quarter of a step off; and a distance
+    from whole places beyond which rounding settles on which side of a threshold a score is (1/2: never)."""
     if len(ascending) < 2 or not np.isfinite(ascending[[0, -1]]).all():
-        return 0.0
-    width = float(ascending[-1] - ascending[0]) / (len(ascending) - 1)
+        return 0.0, 0.5
+    width = (float(ascending[-1]) - float(ascending[0])) / (len(ascending) - 1)
     if not 0 < width < np.inf or not np.isfinite(1.0 / width):
-        return 0.0
+        return 0.0, 0.5
     places = (ascending - ascending[0]) * (1.0 / width)
-    return 1.0 / width if float(np.abs(places - np.arange(len(ascending))).max()) < 0.25 else 0.0
+    off = float(np.abs(places - np.arange(len(ascending))).max())
+    return (1.0 / width if off < 0.25 else 0.0), (1e-6 if off < 5e-7 else 0.5)

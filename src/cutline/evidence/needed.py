@@ -37,7 +37,8 @@ def queries_for(
 
     The losses have mean `expected_risk` and standard deviation `spread`; its default, sqrt(r (1 - r)) with r the
     expected risk, is the largest there is and that of losses of 0 or 1. None where the expected risk is not below
-    alpha, where more than 1e9 queries are needed, and where the evidence refuses such losses.
+    alpha, where the evidence refuses such losses, and where more than 1e9 queries are needed or, for evidence that
+    reads losses in order, many times more than the normal limit suggests.
 
     - Evidence from sums or moments: the observed mean is taken at its `power` quantile, r + z spread / sqrt(n), by the
       normal law. Nothing is simulated.

@@ -74,5 +74,6 @@ def _scale(totals: Floats, squares: Floats, n: int) -> Floats:
 def _refuse_zero_variance(scale: Floats) -> None:
     if np.any(scale == 0.0):
         raise InputError(
-            "Normal() needs losses that differ, got all equal ones (zero variance); use Betting() or Convex()"
+            "Normal() needs losses that differ, got all equal ones (zero variance); use Betting() or Convex(), "
+            "or begin the grid where lists are non-empty"
         )

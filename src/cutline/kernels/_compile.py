@@ -43,12 +43,13 @@ def _pool(size: int, process: int) -> ThreadPoolExecutor:
 
 
 def on_threads(tasks: Sequence[Callable[[], Answer]]) -> list[Answer]:
-    """Run the tasks side by side and return their answers in the order of the tasks."""
+    """Run the tasks side by side, the first one here, and return their answers in the order of the tasks."""
     threads = min(thread_count(), len(tasks))
     if threads <= 1:
         return [task() for task in tasks]
-    futures = [_pool(threads, os.getpid()).submit(task) for task in tasks]
-    return [future.result() for future in futures]
+    futures = [_pool(threads - 1, os.getpid()).submit(task) for task in tasks[1:]]
+    first = tasks[0]()
+    return [first, *(future.result() for future in futures)]
 
 
 def spans(total: int, *, least: int) -> list[tuple[int, int]]:

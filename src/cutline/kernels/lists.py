@@ -166,11 +166,11 @@ def grade_badness(labels: Floats, at_least: float, unjudged: int, start: int, st
     """1 where the label is below `at_least`, else 0; `unjudged` where there is no label. Returns how many have
     none."""
     missing = 0
-    for i in range(start, stop):
-        label = labels[i]
-        none = 1 if label != label else 0
-        missing += none
-        codes[i] = unjudged if none else (0 if label >= at_least else 1)
+    seen, found = labels[start:stop], codes[start:stop]
+    for i in range(seen.shape[0]):
+        none = seen[i] != seen[i]
+        missing += 1 if none else 0
+        found[i] = np.int8(unjudged) if none else (np.int8(0) if seen[i] >= at_least else np.int8(1))
     return missing
 
 

@@ -30,6 +30,10 @@ LOSS, SQUARED, LOSS_NONEMPTY, CHOSEN, BAD, NONEMPTY, JUDGED, COLUMNS = range(8)
 # A change is one integer: the slot of its query, then the badness of the item plus 1 (0: passed over by the loss).
 SHORT_SHIFT, LONG_SHIFT = 2, 34
 
+SHORT_LIST = 64  # a table of all losses of lists up to this length fits the nearest cache
+
+MINUS_ZERO = np.uint64(1 << 63)  # the bits of -0.0, which is the same score as 0.0
+
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Steps = npt.NDArray[Any]  # int16 or int32
@@ -39,20 +43,38 @@ Changes = npt.NDArray[Any]  # int32 or int64
 
 @compiled
 def locate_evenly(
-    scores: Floats, ascending: Floats, inverse: float, entering: bool, start: int, stop: int, steps: Steps
+    scores: Floats,
+    ascending: Floats,
+    inverse: float,
+    near: float,
+    entering: bool,
+    start: int,
+    stop: int,
+    steps: Steps,
 ) -> None:
-    """The step of each item on an evenly spaced grid: the nearest threshold is guessed, then compared with.
+    """The step of each item on an evenly spaced grid, where thresholds stand at whole places (score - low)/step.
 
-    The guess is right to within half a step (the caller checks that), so that one comparison score >= threshold
-    settles it.
+    The place of a score is a rising function of it, and thresholds stand within `near`/2 of whole places. So a score
+    farther than `near` from whole places is settled by rounding; a run of scores with any nearer one is compared with
+    the nearest thresholds themselves: score >= threshold has the final word.
     """
     count = ascending.shape[0]
-    low, top = ascending[0], float(count - 1)
+    low, top = ascending[0], float(count)
     base = count if entering else 0
     sign = -1 if entering else 1
-    for i in range(start, stop):
-        guess = np.uint32(min(max((scores[i] - low) * inverse + 0.5, 0.0), top))
-        steps[i] = base + sign * (np.int32(guess) + np.int32(scores[i] >= ascending[guess]))
+    for begin in range(start, stop, 1024):
+        end = min(begin + 1024, stop)
+        seen, found = scores[begin:end], steps[begin:end]  # loops over whole arrays become vector instructions
+        unsettled = 0
+        for i in range(seen.shape[0]):
+            place = (seen[i] - low) * inverse
+            below = math.floor(place)
+            unsettled += 1 if abs(place - below - 0.5) > 0.5 - near else 0
+            found[i] = base + sign * np.int32(min(max(below + 1.0, 0.0), top))
+        if unsettled > 0:
+            for i in range(seen.shape[0]):
+                guess = np.uint32(min(max((seen[i] - low) * inverse + 0.5, 0.0), top - 1.0))
+                found[i] = base + sign * (np.int32(guess) + np.int32(seen[i] >= ascending[guess]))
 
 
 @compiled
@@ -101,11 +123,13 @@ def scatter_changes(
     """Sort the items of slots first … last-1 by step, as changes. `cursors` holds where each step begins, and is
     used up."""
     for slot in range(first, last):
-        query = order[slot]
+        begin, end = offsets[order[slot]], offsets[order[slot] + 1]
+        list_steps, list_codes = steps[begin:end], codes[begin:end]
         head = np.int64(slot) << shift
-        for i in range(offsets[query], offsets[query + 1]):
-            step = np.uint32(steps[i])
-            changes[cursors[step]] = head | (np.int64(codes[i]) + 1)
+        for i in range(end - begin):
+            step = np.uint32(list_steps[i])
+            place = np.uint64(cursors[step])
+            changes[place] = head | (np.int64(list_codes[i]) + 1)
             cursors[step] += 1
 
 
@@ -128,9 +152,7 @@ def loss_units(kind: int, judged: int, bad: int, good_all: int) -> int:
         return 0
     missed = good_all - (judged * UNITS - bad)
     loss = np.int64(math.ceil(float(missed) / (float(good_all) / UNITS)))
-    rest = (
-        missed * UNITS - loss * good_all
-    )  # wraps around and back: what float rounding left over, in units of good_all
+    rest = missed * UNITS - loss * good_all  # exact, as it wraps around and back: what float rounding left over
     if rest > 0:
         loss += 1
     elif rest <= -good_all:
@@ -164,13 +186,14 @@ def open_lists(
     for slot in range(first, last):
         query = order[slot]
         begin, end = offsets[query], offsets[query + 1]
-        judged, bad = 0, 0
-        for i in range(begin, end):
-            known = 1 if codes[i] >= 0 else 0
-            judged += known
-            bad += known * codes[i] * unit
-        good_all[slot] = judged * UNITS - bad
-        size = end - begin
+        size, judged, bad = 0, 0, 0
+        if kind == MISS or not entering:
+            for i in range(begin, end):
+                known = 1 if codes[i] >= 0 else 0
+                judged += known
+                bad += known * codes[i] * unit
+            good_all[slot] = judged * UNITS - bad
+            size = end - begin
         if entering:
             size, judged, bad = 0, 0, 0
         loss = loss_units(kind, judged, bad, good_all[slot])
@@ -216,16 +239,18 @@ def advance(
     keep = losses.shape[0] > 0
     for step in range(start, stop):
         total, squared, nonempty_loss, size_change, bad_change, nonempty, judged_change = 0, 0, 0, 0, 0, 0, 0
-        for position in range(edges[step], edges[step + 1]):
-            change = np.int64(changes[position])
+        here = changes[edges[step] : edges[step + 1]]
+        for position in range(here.shape[0]):
+            change = np.int64(here[position])
             slot = np.uint64(change >> shift)
             code = (change & mask) - 1
             known = sign if code >= 0 else 0
             bad, packed = state[slot, 0], state[slot, 1]
             size, judged = packed >> 32, packed & 0xFFFFFFFF
             new_bad, new_size, new_judged = bad + known * code * unit, size + sign, judged + known
-            loss = loss_units(kind, judged, bad, good_all[slot])
-            new_loss = loss_units(kind, new_judged, new_bad, good_all[slot])
+            good = good_all[slot] if kind == MISS else 0
+            loss = loss_units(kind, judged, bad, good)
+            new_loss = loss_units(kind, new_judged, new_bad, good)
             state[slot, 0] = new_bad
             state[slot, 1] = (new_size << 32) | new_judged
             if keep:
@@ -252,6 +277,78 @@ def advance(
 
 
 @compiled
+def shares_in_units(largest: int) -> Integers:
+    """part/whole in 1/UNITS, rounded up, for whole numbers up to `largest`: all the losses that short lists can have."""
+    table = np.zeros((largest + 1, largest + 1), np.int64)
+    for whole in range(1, largest + 1):
+        for part in range(largest + 1):
+            table[whole, part] = min(UNITS, -(-part * UNITS // whole))
+    return table
+
+
+@compiled
+def advance_short(
+    changes: Changes,
+    edges: Integers,
+    start: int,
+    stop: int,
+    entering: bool,
+    kind: int,
+    squares: bool,
+    table: Integers,
+    words: npt.NDArray[np.uint32],
+    current: Integers,
+    first: int,
+    last: int,
+    sums: Integers,
+    losses: Floats,
+) -> None:
+    """`advance` for badness of 0 or 1 and lists of at most SHORT_LIST items, two to three times as fast.
+
+    The state of a list is one word: its size, and the whole and the part that its loss is the share of: the judged
+    items in it and the bad ones among them, or all its good items and those of them left out.
+    """
+    sign = 1 if entering else -1
+    keep = losses.shape[0] > 0
+    for step in range(start, stop):
+        total, squared, nonempty_loss, bad_change, nonempty, judged_change = 0, 0, 0, 0, 0, 0
+        here = changes[edges[step] : edges[step + 1]]
+        for position in range(here.shape[0]):
+            slot = np.uint32(here[position] >> SHORT_SHIFT)
+            code = np.int32(here[position] & 3) - 1
+            known, bad = (sign, sign * code) if code >= 0 else (0, 0)
+            word = np.int32(words[slot])
+            size, whole, part = word >> 20, (word >> 10) & 1023, word & 1023
+            new_size = size + sign
+            new_whole, new_part = (
+                (whole + known, part + bad) if kind == FALSE_DISCOVERY else (whole, part - known + bad)
+            )
+            words[slot] = np.uint32((new_size << 20) | (new_whole << 10) | new_part)
+            loss = table[np.uint32(whole), np.uint32(part)]
+            new_loss = table[np.uint32(new_whole), np.uint32(new_part)]
+            total += new_loss - loss
+            nonempty_loss += (new_loss if new_size > 0 else 0) - (loss if size > 0 else 0)
+            nonempty += (1 if new_size > 0 else 0) - (1 if size > 0 else 0)
+            bad_change += bad
+            judged_change += known
+            if squares:
+                squared += squared_units(new_loss) - squared_units(loss)
+            if keep:
+                current[slot] = new_loss
+        row = step - start
+        sums[row, LOSS] += total
+        sums[row, SQUARED] += squared
+        sums[row, LOSS_NONEMPTY] += nonempty_loss
+        sums[row, CHOSEN] += sign * here.shape[0]
+        sums[row, BAD] += bad_change * UNITS
+        sums[row, NONEMPTY] += nonempty
+        sums[row, JUDGED] += judged_change
+        if keep:
+            for slot_written in range(first, last):
+                losses[row, slot_written] = float(current[slot_written]) / UNITS
+
+
+@compiled
 def fingerprint_lists(
     scores: Floats, codes: Codes, unit: int, offsets: Integers, first: int, last: int
 ) -> tuple[Any, Any]:
@@ -259,16 +356,16 @@ def fingerprint_lists(
     order, of lists and within lists."""
     bits = scores.view(np.uint64)
     low, high = np.uint64(0), np.uint64(0)
+    badness = np.uint64(unit) * np.uint64(0x9E3779B97F4A7C15)
     for query in range(first, last):
-        begin, end = offsets[query], offsets[query + 1]
-        items = np.uint64(end - begin)
-        for i in range(begin, end):
-            score = bits[i] if scores[i] != 0.0 else np.uint64(0)  # -0.0 is 0.0
-            badness = np.uint64(codes[i] * unit + 1) * np.uint64(0x9E3779B97F4A7C15)
-            mixed = (score ^ badness) * np.uint64(0xD6E8FEB86659FD93)
-            mixed ^= mixed >> np.uint64(32)
-            mixed *= np.uint64(0xA5CB9243F1A3B1C5)
-            items += mixed ^ (mixed >> np.uint64(29))
+        list_bits, list_codes = bits[offsets[query] : offsets[query + 1]], codes[offsets[query] : offsets[query + 1]]
+        items = np.uint64(list_bits.shape[0])
+        for i in range(list_bits.shape[0]):
+            score = list_bits[i] if list_bits[i] != MINUS_ZERO else np.uint64(0)
+            mixed = score ^ (np.uint64(list_codes[i] + 2) * badness)
+            mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+            mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xA5CB9243F1A3B1C5)
+            items += mixed ^ (mixed >> np.uint64(32))
         items = (items ^ (items >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
         items ^= items >> np.uint64(29)
         low += items
