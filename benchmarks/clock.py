@@ -102,6 +102,28 @@ def plain_sort(scores: npt.NDArray[np.float64], *, rounds: int) -> Timing:
     return Timing(name="np.sort without vector instructions", samples=[float(line) for line in printed.split()][1:])
 
 
+class Neighbours:
+    """How much of a core other programs used since this was made; None where the system does not tell."""
+
+    def __init__(self) -> None:
+        self.begin, self.before = time.perf_counter(), self._others()
+
+    def cores(self) -> float | None:
+        """The mean number of cores that were busy with something else."""
+        now = self._others()
+        if now is None or self.before is None:
+            return None
+        return max(0.0, now - self.before) / (time.perf_counter() - self.begin)
+
+    @staticmethod
+    def _others() -> float | None:
+        counted = Path("/proc/stat")
+        if not counted.exists():
+            return None
+        user, nice, system = (int(word) for word in counted.read_text().split(maxsplit=4)[1:4])
+        return (user + nice + system) / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
+
+
 def simd_found() -> list[str]:
     """The vector instructions that NumPy found on this processor, beyond those it takes for granted."""
     return list(np.show_config(mode="dicts")["SIMD Extensions"].get("found", []))

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from clock import machine
+from clock import Neighbours, machine
 from lists import SEED
 from measures import ALPHA, DELTA, DisagreementError
 from rich.console import Console
@@ -21,6 +21,7 @@ from rows import GROUPS
 
 HERE = Path(__file__).parent
 RECORD, README = HERE / "latest.json", HERE / "README.md"
+QUIET = 0.1  # of a core
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 HEADINGS = ("what", "seconds", "beside", "its seconds", "ratio", "target", "met", "kept")
 
@@ -48,6 +49,16 @@ def cells(row: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
+def company(record: dict[str, Any]) -> str:
+    """Whether the machine was busy with anything else, which distorts every ratio."""
+    known = {name: cores for name, cores in record["others_busy"].items() if cores is not None}
+    if not known:
+        return "How busy other programs were is not known here."
+    worst = max(known, key=lambda name: known[name])
+    verdict = "a quiet machine" if known[worst] < QUIET else "NOT a quiet machine: measure again"
+    return f"Other programs used up to {known[worst]:.2f} of a core (during {worst}): {verdict}."
+
+
 def printed(record: dict[str, Any], console: Console) -> None:
     """The table on the terminal."""
     about = record["machine"]
@@ -59,6 +70,7 @@ def printed(record: dict[str, Any], console: Console) -> None:
     for row in record["rows"]:
         table.add_row(*cells(row), style={True: "", False: "bold red", None: "dim"}[row["met"]])
     console.print(table)
+    console.print(f"  {company(record)}", highlight=False)
     for remark in dict.fromkeys(row["remark"] for row in record["rows"] if row["remark"]):
         console.print(f"  {remark}", highlight=False)
 
@@ -73,7 +85,7 @@ def markdown(record: dict[str, Any]) -> str:
         f"{about['processor']}, {about['cores']} cores, {about['system']}, Python {about['python']}, {versions}; "
         f"NumPy uses {', '.join(about['numpy_simd']) or 'no vector instructions'}."
     )
-    return "\n".join([*(f"| {line} |" for line in lines), "", machine_line])
+    return "\n".join([*(f"| {line} |" for line in lines), "", machine_line, company(record)])
 
 
 def write_readme(record: dict[str, Any]) -> None:
@@ -103,14 +115,17 @@ def main() -> int:
     """Measure, print and keep."""
     given, console = asked(), Console(width=None if sys.stdout.isatty() else 160)
     rows: list[dict[str, Any]] = []
+    others: dict[str, float | None] = {}
     for name in given.groups:
         print(f"{name} ...", file=sys.stderr, flush=True)
+        neighbours = Neighbours()
         try:
             rows += [row.record() for row in GROUPS[name](given.quick)]
         except DisagreementError as trouble:
             print(f"{name}: {trouble}", file=sys.stderr)
             return 1
-    record = {"alpha": ALPHA, "delta": DELTA, "seed": SEED, "machine": machine(), "rows": rows}
+        others[name] = neighbours.cores()
+    record = {"alpha": ALPHA, "delta": DELTA, "seed": SEED, "machine": machine(), "others_busy": others, "rows": rows}
     printed(record, console)
     if given.groups == list(GROUPS) and not given.quick:
         RECORD.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -14,9 +14,9 @@ from tests.ragged import UNITS, ascending_grids, badness_by_hand, lists_of, rele
 
 import cutline as cl
 from cutline.curve import check_thresholds, length_quantiles, lengths_of
+from cutline.cutting import fingerprint
 from cutline.errors import InputError
 from cutline.kernels import walk as kernel
-from cutline.walks import fingerprint
 
 LOSS = cl.FalseDiscovery(cl.Grade(1))
 SMALL = cl.grid(1.0, 0.0, 0.25)

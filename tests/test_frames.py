@@ -187,9 +187,9 @@ def test_an_exact_name_goes_before_one_in_another_case():
     ("columns", "told", "message"),
     [
         (
-            {"qid": ["a"], "query_id": ["a"], "score": [1]},
+            {"qid": ["a"], "user_id": ["a"], "score": [1]},
             {},
-            r"'qid', 'query_id' could each be the query_id; say which, for instance columns=\{'query_id': 'qid'\}",
+            r"'qid', 'user_id' could each be the query_id; say which, for instance columns=\{'query_id': 'qid'\}",
         ),
         ({"QID": ["a"], "Q_id": ["a"], "score": [1]}, {}, r"columns 'QID', 'Q_id' could each be the query_id"),
         ({"session": ["a"], "score": [1]}, {}, r"no column for the query_id .*; it has 'session', 'score'; .*columns="),
@@ -206,6 +206,15 @@ def test_an_exact_name_goes_before_one_in_another_case():
 def test_columns_that_cannot_be_matched_are_refused(make, columns, told, message):
     with pytest.raises(InputError, match=message):
         Queries.from_frame(make(columns), columns=told)
+
+
+@every_eager
+def test_a_role_s_own_name_goes_before_its_aliases(make):
+    queries = Queries.from_frame(make({"user_id": ["u"], "query_id": ["q"], "score": [1.0], "rel": [0], "label": [3]}))
+    assert queries.id_of(0) == "q"
+    assert queries.labels.tolist() == [3.0]
+    assert queries.columns["user_id"].tolist() == ["u"]
+    assert queries.columns["rel"].tolist() == [0]
 
 
 # Values -------------------------------------------------------------------------------------------------------------

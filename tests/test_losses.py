@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.ragged import UNITS, badness_by_hand, lists_of, loss_by_hand, relevances, tables
 
 import cutline as cl
+from cutline.cutting import sums_of, units_of
 from cutline.errors import InputError
 from cutline.kernels import walk
 from cutline.losses import LOSSES, Loss, sums_by_list
-from cutline.walks import sums_of, units_of
 
 GOOD, BAD, PASSED = 0.0, 1.0, math.nan
 GRADE = cl.Grade(1)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.ragged import SCORES, ascending_grids, best_first, chosen_by_hand, lists_of, rules, tables
 
 import cutline as cl
+from cutline.cutting import cut_all
 from cutline.errors import InputError
 from cutline.sets import RULES, SetRule
-from cutline.walks import cut_all
 
 
 @given(st.data())

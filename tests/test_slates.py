@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutline.errors import InputError
-from cutline.queries import Queries, Slates
+from cutline.queries import Queries
+from cutline.slates import Slates
 
 
 def table(**columns: list) -> Queries:

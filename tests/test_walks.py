@@ -25,11 +25,12 @@ from tests.ragged import (
 
 import cutline as cl
 from cutline import walks
+from cutline.cutting import Lists, fingerprint
 from cutline.errors import InputError
 from cutline.kernels import _compile
 from cutline.kernels import walk as kernel
 from cutline.relevance import Badness
-from cutline.walks import AnyWalk, EvenWalk, ExactWalk, Lists, walk_of
+from cutline.walks import AnyWalk, EvenWalk, ExactWalk, walk_of
 
 LOSSES = st.sampled_from([cl.FalseDiscovery, cl.Miss])
 WHOLE = [i for i in range(7) if i != kernel.SQUARED]
@@ -222,13 +223,14 @@ def test_evenly_spaced_grids_are_guessed_at_and_others_searched():
         assert walks._evenness(grid)[0] == 0
 
 
-@pytest.mark.parametrize("off", [0.0, 1e-16, 4e-7, 4.99e-7, 5.01e-7, 1e-6, 2e-6, 0.1, 0.24])
+@pytest.mark.parametrize("off", [0.0, 1e-16, 4e-7, 4.99e-7, 5.01e-7, 1e-6, 2e-6, 0.1, 0.24, 0.26, 0.49, 0.6, 0.74])
 @pytest.mark.parametrize(("low", "step"), [(0.001, 0.001), (-1e6, 250.0), (0.3, 1e-9), (1e-310, 1e-312)])
 def test_a_score_that_stands_alone_has_the_same_step_as_in_company(low, step, off):
     """Rounding alone settles runs of scores that are far from every threshold; each of these is a run of its own."""
-    ascending = low + step * (np.arange(30) + off * np.resize([0, 1, -1], 30))
-    near = (-0.6, -2e-6, -1.01e-6, -0.99e-6, -5e-7, -1e-12, 0.0, 1e-12, 5e-7, 0.99e-6, 1.01e-6, 2e-6, 0.25, 0.5, 0.75)
-    scores = np.array([low + step * (place + beside) for place in (0, 1, 2, 15, 28, 29) for beside in near])
+    ascending = np.unique(low + step * (np.arange(31) + off * np.resize([0, 1, -1, 0, -1], 31)))
+    near = [-0.6, -0.3, 0.0, 0.25, 0.45, 0.5, 0.75]
+    near += [sign * close for close in (1e-12, 5e-7, 0.99e-6, 1.01e-6, 2e-6) for sign in (-1, 1)]
+    scores = np.array([low + step * (place + beside) for place in (0, 1, 2, 15, 28, 29, 30) for beside in near])
     reached = (scores[:, None] >= ascending[None, :]).sum(axis=1).tolist()
     alone = [int(walks._steps(scores[i : i + 1], ascending, False)[0]) for i in range(len(scores))]
     assert alone == reached
@@ -365,9 +367,7 @@ def test_no_number_of_threads_changes_a_bit(monkeypatch, kind, relevance):
             *walked(AnyWalk(lists, thresholds, losses=True)),
             *walked(ExactWalk(lists, squares=True)),
         ]
-        answers.append(
-            [part.tobytes() for part in parts] + [walks.fingerprint(lists.scores, lists.badness, lists.offsets)]
-        )
+        answers.append([part.tobytes() for part in parts] + [fingerprint(lists.scores, lists.badness, lists.offsets)])
     assert answers[0] == answers[1] == answers[2]
 
 

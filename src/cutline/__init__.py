@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from cutline.losses import FalseDiscovery, Miss
     from cutline.planning import queries_needed
     from cutline.preferences import AsGiven, WinRate
-    from cutline.queries import Queries, Slates
+    from cutline.queries import Queries
     from cutline.relevance import Grade, TopM
     from cutline.resampling import resample
     from cutline.sequence import Fallback, FixedSequence, grid
     from cutline.sets import Threshold
+    from cutline.slates import Slates
 
 __all__ = [
     "Abstention",
@@ -64,7 +65,7 @@ _HOME_OF = {
     "Miss": "losses",
     "Queries": "queries",
     "RiskCurve": "curve",
-    "Slates": "queries",
+    "Slates": "slates",
     "Threshold": "sets",
     "TopM": "relevance",
     "WinRate": "preferences",

@@ -80,7 +80,7 @@ def _eager(frame: Any) -> nw.DataFrame[Any]:
 
 
 def match_columns(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, str]:
-    """Which column plays which role: as told by `columns`, else by a known name, exactly, else in any case."""
+    """Which column plays which role: as told by `columns`, else by its own name, else by a known one."""
     found: dict[str, str] = {}
     for key, name in columns.items():
         role = check_one_of("a key of columns", "vector" if key == "vectors" else key, ALIASES)
@@ -96,6 +96,7 @@ def match_columns(names: Sequence[str], columns: Mapping[str, str]) -> dict[str,
         free = [name for name in names if name not in taken]
         candidates = [name for name in free if name in aliases]
         candidates = candidates or [name for name in free if str(name).lower() in aliases]
+        candidates = [role] if role in candidates else candidates  # its own name goes before its aliases
         if len(candidates) > 1:
             raise InputError(
                 f"columns {', '.join(map(repr, candidates))} could each be the {role}; "

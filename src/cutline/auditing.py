@@ -15,10 +15,10 @@ from cutline._display import html_table, text_table
 from cutline.calibration import fingerprint_text
 from cutline.certificate import Abstention, Certificate
 from cutline.curve import lengths_of
+from cutline.cutting import fingerprint, units_of
 from cutline.errors import CutlineWarning, InputError
 from cutline.evidence import Betting, Convex
 from cutline.losses import sums_by_list
-from cutline.walks import fingerprint, units_of
 
 if TYPE_CHECKING:
     from cutline.queries import Queries

@@ -24,8 +24,8 @@ from cutline.sequence import Fallback, FixedSequence, TestingOrder
 from cutline.sets import SetRule, Threshold
 
 if TYPE_CHECKING:
+    from cutline.cutting import Stretch
     from cutline.queries import Queries
-    from cutline.walks import Stretch
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -37,7 +37,8 @@ from cutline.sequence import SEQUENCES, TestingOrder
 from cutline.sets import RULES, SetRule, Threshold
 
 if TYPE_CHECKING:
-    from cutline.queries import Queries, Slates
+    from cutline.queries import Queries
+    from cutline.slates import Slates
 
 Integers = npt.NDArray[np.int64]
 
@@ -96,8 +97,8 @@ class Findings:
 
     def apply(self, queries: Queries) -> Slates:
         """Cut the lists of new queries, with the same scoring, rule and comparison as when calibrating."""
-        from cutline.queries import Slates
-        from cutline.walks import cut_all
+        from cutline.cutting import cut_all
+        from cutline.slates import Slates
 
         threshold = self._usable_threshold()
         if self.sets.needs_vectors and queries.vectors is None:

@@ -63,7 +63,8 @@ class RiskCurve:
 
     def add(self, queries: Queries) -> Self:
         """The curve with these queries added. Whole queries only: one split over two chunks would count as two."""
-        from cutline.walks import Lists, fingerprint, walk_of
+        from cutline.cutting import Lists, fingerprint
+        from cutline.walks import walk_of
 
         scores = self.scoring.item_scores(queries.scores, queries.offsets)
         badness = self.loss.relevance.badness(queries)

@@ -13,13 +13,13 @@ from cutline._display import html_table, text_table
 from cutline.auditing import figures_of, losses_of
 from cutline.calibration import calibrate
 from cutline.certificate import Certificate
+from cutline.cutting import cut_all
 from cutline.errors import InputError
 from cutline.evidence import Evidence
 from cutline.losses import Loss
 from cutline.preferences import AsGiven, Scoring
 from cutline.sequence import TestingOrder
 from cutline.sets import SetRule, Threshold
-from cutline.walks import cut_all
 
 if TYPE_CHECKING:
     from cutline.queries import Queries

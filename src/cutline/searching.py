@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from cutline.curve import RiskCurve, check_thresholds, lengths_of
+from cutline.cutting import Lists, Stretch, fingerprint
 from cutline.errors import InputError
 from cutline.evidence import Binomial, Evidence
 from cutline.losses import Loss
 from cutline.preferences import Scoring
 from cutline.sequence import TestingOrder, describe
 from cutline.sets import SetRule
-from cutline.walks import ExactWalk, Lists, Stretch, fingerprint, walk_of
+from cutline.walks import ExactWalk, walk_of
 
 if TYPE_CHECKING:
     from cutline.queries import Queries

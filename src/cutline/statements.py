@@ -11,6 +11,8 @@ from cutline.losses import Loss
 from cutline.relevance import Grade, Relevance, TopM
 from cutline.sets import Threshold
 
+APPROXIMATE = "Approximate only: this relies on the normal limit and has no finite-sample guarantee."
+
 
 class Spoken(Protocol):
     """What the wording needs to know; certificates and abstentions both have it."""
@@ -130,10 +132,7 @@ def certified(spoken: Spoken) -> str:
     draw = f"over the draw of the {spoken.n_queries:,} calibration queries"
     opening = f"With probability at least {sure} {draw}"
     if spoken.asymptotic:
-        opening = (
-            "Approximate only: this relies on the normal limit and has no finite-sample guarantee. "
-            f"In the limit of many queries, with probability at least {sure} {draw}"
-        )
+        opening = f"{APPROXIMATE} In the limit of many queries, with probability at least {sure} {draw}"
     promise = (
         f"{opening}, this procedure either abstains or returns a threshold whose expected {risk_name(spoken.loss)}, "
         f"for a new query from the same source, is at most {alpha}. {conventions(spoken.loss)}"
@@ -186,7 +185,9 @@ def abstained(spoken: Spoken, *, answer: str, reason: str, smallest_alpha: float
         helps.append(
             f"a better ranker: the risk here, {percent(spoken.risk)}, is not below alpha, so more queries will not help"
         )
-    approximate = " Approximate only: this evidence relies on the normal limit." if spoken.asymptotic else ""
+    if not helps:
+        helps.append(f"a larger alpha: {number(spoken.alpha)} would take more than a billion judged queries")
+    approximate = f" {APPROXIMATE}" if spoken.asymptotic else ""
     return (
         f"No threshold was certified; {answer}. {reason}{approximate}\n"
         f"At the first threshold the mean loss is {percent(spoken.risk)} over {spoken.n_queries:,} queries; "

@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+from cutline.cutting import cut_all
 from cutline.datasets import Simulator, TrueRisk, simulate
 from cutline.errors import InputError
 from cutline.losses import FalseDiscovery, Loss, Miss
@@ -16,7 +17,6 @@ from cutline.preferences import WinRate
 from cutline.queries import Queries
 from cutline.relevance import Grade, TopM
 from cutline.sets import Threshold
-from cutline.walks import cut_all
 
 GOOD = Grade(at_least=3)
 WORLDS = {

@@ -1,188 +1,155 @@
-"""Worlds to calibrate in whose true risk is known at every threshold: by counting all their lists, or in closed form.
+"""Small worlds with a known true risk at every threshold, to draw calibration queries from.
 
-A world is a set of lists with probabilities; queries are drawn from it independently. Risks come from loops over all
-lists, straight from the definitions, and share no code with the package.
+Every world has lists of one fixed length K, scores that are levels of a grid, and badness drawn so that the risk at
+each threshold is a sum or a product on paper. `risk` is computed from these formulas, never from draws.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
-from tests.test_calibration import naive_badness, naive_cut, naive_loss
 
 import cutline as cl
 
-GOOD, BAD = 1.0, 0.0
-GRADE = cl.Grade(at_least=1)
-FALLING, RISING = cl.grid(0.9, 0.05, 0.05), cl.grid(0.05, 0.9, 0.05)
+ALPHA = 0.3
+GRID = np.round(np.arange(0.9, 0.05, -0.1), 1)  # 0.9 … 0.1, nine thresholds
 
 
-@dataclass
+@dataclass(frozen=True)
 class World:
-    """Lists (scores, labels) and their probabilities, a loss, and an alpha to ask for."""
+    """`draw(n, rng)` gives queries; `risks` are the true risks at GRID, for the loss that the world was made for."""
 
-    lists: list[tuple[Sequence[float], Sequence[float]]]
-    chances: list[float]
-    loss: object
-    alpha: float
-    risks: dict = field(default_factory=dict)
+    name: str
+    draw: Callable[[int, np.random.Generator], cl.Queries]
+    loss: cl.FalseDiscovery | cl.Miss
+    risks: np.ndarray
+    binary: bool  # whether every loss is 0 or 1
+    alpha: float = ALPHA
 
-    def __post_init__(self):
-        assert math.isclose(math.fsum(self.chances), 1.0, abs_tol=1e-12)
-        self.edges = np.cumsum(self.chances)
-        self.sizes = np.array([len(scores) for scores, _ in self.lists])
-        self.starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]])
-        self.scores = np.concatenate([np.array(scores, dtype=float) for scores, _ in self.lists])
-        self.labels = np.concatenate([np.array(labels, dtype=float) for _, labels in self.lists])
-
-    @property
-    def thresholds(self):
-        return FALLING if self.loss.safe_end == "high" else RISING
-
-    def draw(self, n, rng):
-        kinds = np.minimum(np.searchsorted(self.edges, rng.random(n), side="right"), len(self.lists) - 1)
-        sizes = self.sizes[kinds]
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        rows = np.arange(offsets[-1]) + np.repeat(self.starts[kinds] - offsets[:-1], sizes)
-        return cl.Queries(self.scores[rows], offsets, self.labels[rows])
-
-    def risk(self, threshold, *, sets=None, scoring=None):
-        """E L by counting every list."""
-        sets, key = sets or cl.Threshold(), (threshold, sets, scoring)
-        if key not in self.risks:
-            losses = [self.loss_of(scores, labels, threshold, sets, scoring) for scores, labels in self.lists]
-            self.risks[key] = math.fsum(c * loss for c, loss in zip(self.chances, losses, strict=True))
-        return self.risks[key]
-
-    def loss_of(self, outputs, labels, threshold, sets, scoring):
-        scores = outputs if scoring is None else rates(outputs, scoring.scale)
-        return naive_loss(naive_cut(scores, threshold, sets), naive_badness(labels, self.loss.relevance), self.loss)
+    def risk_at(self, threshold: float) -> float:
+        """The risk of cutting at a threshold: that of the first grid level at or above it, as scores sit on the
+        grid."""
+        levels = np.flatnonzero(threshold <= GRID)
+        return float(self.risks[levels[-1]]) if len(levels) else 0.0
 
 
-@dataclass
-class Smooth:
-    """One item per list, its score uniform on (0, 1), and the risk in closed form."""
-
-    loss: object
-    alpha: float
-    closed_form: Callable[[float], float]
-
-    @property
-    def thresholds(self):
-        return FALLING if self.loss.safe_end == "high" else RISING
-
-    def draw(self, n, rng):
-        scores = rng.random(n)
-        chance = scores if self.loss.safe_end == "high" else 0.5
-        return cl.Queries(scores, np.arange(n + 1), np.where(rng.random(n) < chance, GOOD, BAD))
-
-    def risk(self, threshold, *, sets=None, scoring=None):
-        assert sets is None
-        assert scoring is None
-        return self.closed_form(min(max(threshold, 0.0), 1.0))
+def lists_of(scores: np.ndarray, bad: np.ndarray) -> cl.Queries:
+    """Queries from two (n, K) arrays; label 1 is good."""
+    n, length = scores.shape
+    return cl.Queries.from_arrays(scores.ravel(), 1.0 - bad.ravel(), qid=np.repeat(np.arange(n), length))
 
 
-def rates(outputs, scale):
-    """Win rates from their definition."""
-    if len(outputs) == 1:
-        return [0.5]
-    return [
-        sum(1 / (1 + math.exp((other - one) / scale)) for j, other in enumerate(outputs) if j != i) / (len(outputs) - 1)
-        for i, one in enumerate(outputs)
+GOOD = cl.Grade(at_least=1)
+
+
+def constant_risk(loss_kind: type, risk: float, *, spread: str, alpha: float = 0.3) -> World:
+    """The same loss along the whole walk, with mean `risk`.
+
+    "binary": one item; it is bad, or never kept, with probability `risk`. "fractional": a random number of five
+    items is. "sparse": one of two items is, in few lists.
+    """
+
+    def draw(n: int, rng: np.random.Generator) -> cl.Queries:
+        if spread == "binary":
+            parts, whole = (rng.random(n) < risk).astype(int), 1
+        elif spread == "fractional":
+            parts, whole = rng.binomial(5, rng.beta(2 * risk, 2 * (1 - risk), n)), 5
+        else:
+            parts, whole = (rng.random(n) < 2 * risk).astype(int), 2
+        hit = np.arange(whole) < parts[:, None]
+        if loss_kind is cl.FalseDiscovery:  # all kept from the first threshold on; the hit ones are bad
+            return lists_of(np.full((n, whole), 0.95), hit)
+        return lists_of(np.where(hit, 0.0, 0.95), np.zeros((n, whole)))  # all good; the hit ones are never kept
+
+    name = f"constant-{spread}-{risk:g}"
+    return World(name, draw, loss_kind(GOOD), np.full(len(GRID), risk), spread == "binary", alpha=alpha)
+
+
+def crossing(loss_kind: type) -> World:
+    """The risk rises along the walk and crosses alpha midway.
+
+    False discoveries: nine items, item k scored GRID[k] and bad with probability p_k, all independent; at threshold
+    k the items 0 … k are kept, so the risk is the mean of p_0 … p_k. Misses: the walk goes up, item k leaves above
+    GRID[k]; all items are good with a probability of their own, and exactly one item of each list is good: the risk
+    is the chance that it has left.
+    """
+    if loss_kind is cl.FalseDiscovery:
+        chances = np.linspace(0.02, 0.85, len(GRID))
+
+        def draw(n: int, rng: np.random.Generator) -> cl.Queries:
+            return lists_of(np.tile(GRID, (n, 1)), rng.random((n, len(GRID))) < chances)
+
+        risks = np.cumsum(chances) / np.arange(1, len(GRID) + 1)
+        return World("crossing", draw, cl.FalseDiscovery(GOOD), risks, False)
+
+    places = np.array([0.16, 0.16, 0.16, 0.15, 0.1, 0.1, 0.08, 0.07, 0.02])
+
+    def draw_one_good(n: int, rng: np.random.Generator) -> cl.Queries:
+        good = rng.choice(len(GRID), size=n, p=places)
+        return lists_of(np.tile(GRID, (n, 1)), np.arange(len(GRID)) != good[:, None])
+
+    missed = 1.0 - np.cumsum(places)  # at GRID[k] the items 0 … k are kept
+    return World("crossing", draw_one_good, cl.Miss(GOOD), missed, True)
+
+
+def steep() -> World:
+    """One item a list, its score a random level and bad with a chance that rises as scores fall: losses of 0 or 1,
+    and
+    lists that are empty until their item enters."""
+    chances = np.linspace(0.0, 0.9, len(GRID))
+
+    def draw(n: int, rng: np.random.Generator) -> cl.Queries:
+        level = rng.integers(0, len(GRID), n)
+        return lists_of(GRID[level][:, None], (rng.random(n) < chances[level])[:, None])
+
+    return World("steep", draw, cl.FalseDiscovery(GOOD), np.cumsum(chances) / len(GRID), True)
+
+
+def fresh_chances() -> World:
+    """Adversarial: two more items enter at every threshold, both bad with probability just above alpha, else both
+    good.
+
+    So the risk is just above alpha all along, and every threshold is a fresh chance to be certified by luck.
+    """
+    risk = ALPHA + 0.002
+
+    def draw(n: int, rng: np.random.Generator) -> cl.Queries:
+        return lists_of(np.tile(np.repeat(GRID, 2), (n, 1)), np.repeat(rng.random((n, len(GRID))) < risk, 2, axis=1))
+
+    return World("fresh-chances", draw, cl.FalseDiscovery(GOOD), np.full(len(GRID), risk), False)
+
+
+def shared_places() -> World:
+    """TopM with `expected` ties: two of four items share one place, so badness is fractional; the risk is exact by
+    cases."""
+    # labels: with chance u the list is (2, 1, 0, 0) in score order, else (0, 1, 1, 1); TopM(m=2)
+    # first case: items 0, 1 good; the loss of keeping the first k+1 is 0, 0, 1/3, 1/2
+    # second case: items 1, 2, 3 share both places: badness 1, 1/3, 1/3, 1/3; losses 1, 2/3, 5/9, 1/2
+    first, second = np.array([0, 0, 1 / 3, 1 / 2]), np.array([1, 2 / 3, 5 / 9, 1 / 2])
+    chance = 0.8
+    scores = GRID[[1, 3, 5, 7]]
+
+    def draw(n: int, rng: np.random.Generator) -> cl.Queries:
+        sure = rng.random(n) < chance
+        labels = np.where(sure[:, None], [2.0, 1.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0])
+        return cl.Queries.from_arrays(np.tile(scores, n), labels.ravel(), qid=np.repeat(np.arange(n), 4))
+
+    kept = [int(np.sum(threshold <= scores)) for threshold in GRID]
+    mixed = chance * first + (1 - chance) * second
+    risks = np.array([0.0 if k == 0 else mixed[k - 1] for k in kept])
+    loss = cl.FalseDiscovery(cl.TopM(m=2, ties="expected"))
+    return World("shared-places", draw, loss, risks, False)
+
+
+def worlds(loss_kind: type) -> list[World]:
+    """All worlds for a loss."""
+    above, sparse = ALPHA + 0.002, 0.05
+    common = [
+        constant_risk(loss_kind, above, spread="binary"),
+        constant_risk(loss_kind, above, spread="fractional"),
+        constant_risk(loss_kind, sparse + 0.001, spread="sparse", alpha=sparse),
+        crossing(loss_kind),
     ]
-
-
-def independent(items, loss, alpha):
-    """Every combination of what each item of a list may be: (score, label, chance) choices, item by item."""
-    lists, chances = [], []
-    for combination in itertools.product(*items):
-        chance = math.prod(chance for _, _, chance in combination)
-        if chance > 0:
-            lists.append(([score for score, _, _ in combination], [label for _, label, _ in combination]))
-            chances.append(chance)
-    return World(lists, chances, loss, alpha)
-
-
-def bad_or_good(score, bad, share=1.0):
-    """An item with this score (with probability `share`), bad with probability `bad`."""
-    return [(score, BAD, share * bad), (score, GOOD, share * (1 - bad))]
-
-
-ABOVE = 0.004  # how far a risk that is just above alpha is above it
-
-
-def just_above(loss):
-    """0/1 losses; the same risk, a hair above alpha, at every threshold of the walk."""
-    if loss.safe_end == "high":
-        return independent([bad_or_good(0.95, 0.3 + ABOVE)], loss, 0.3)
-    return independent([[(0.01, GOOD, 0.3 + ABOVE), (0.95, GOOD, 0.7 - ABOVE)]], loss, 0.3)
-
-
-def just_above_in_fractions(loss):
-    """Shares of several items, whose mean is a hair above alpha at every threshold, though the lists change."""
-    risk = 0.3 + ABOVE
-    if loss.safe_end == "high":
-        later = [[choice for score in scores for choice in bad_or_good(score, risk, 1 / 3)] for scores in
-                 ((0.8, 0.5, 0.2), (0.7, 0.4, 0.1))]  # fmt: skip
-        return independent([bad_or_good(0.95, risk), *later], loss, 0.3)
-    good = [(0.01, GOOD, risk), (0.95, GOOD, 1 - risk)]
-    return independent([good, good, good, [(0.3, BAD, 0.5), (0.6, BAD, 0.5)]], loss, 0.3)
-
-
-def jump(loss):
-    """0/1 losses; far below alpha for half of the walk, then a hair above it."""
-    if loss.safe_end == "high":
-        return independent([bad_or_good(0.85, 0.1, 0.5) + bad_or_good(0.45, 0.5 + 2 * ABOVE, 0.5)], loss, 0.3)
-    return independent([[(0.2, GOOD, 0.05), (0.5, GOOD, 0.25 + ABOVE), (0.95, GOOD, 0.7 - ABOVE)]], loss, 0.3)
-
-
-def crossing(loss):
-    """Shares of three items; the risk rises step by step and passes alpha midway."""
-    if loss.safe_end == "high":
-        item = [choice for score in (0.88, 0.62, 0.31) for choice in bad_or_good(score, 1 - score, 1 / 3)]
-        return independent([item, item, item], loss, 0.27)
-    item = [(score, GOOD, 0.2) for score in (0.13, 0.33, 0.53, 0.73, 0.93)]
-    return independent([item, item, item], loss, 0.35)
-
-
-def sparse(loss):
-    """Most losses are 0 all along the walk, and small where they are not; the risk ends a hair above alpha."""
-    if loss.safe_end == "high":
-        chances = [0.01, 0.02, 0.03, 4 * (0.1 + ABOVE) - 0.06]
-        items = [bad_or_good(score, bad) for score, bad in zip((0.9, 0.7, 0.5, 0.3), chances, strict=True)]
-        return independent(items, loss, 0.1)
-    item = [(0.4, GOOD, 0.015), (0.7, GOOD, 0.085 + ABOVE), (0.95, GOOD, 0.9 - ABOVE)]
-    return independent([item] * 4, loss, 0.1)
-
-
-def rare(loss):
-    """0/1 losses, most of them 0; the risk ends a hair above a small alpha."""
-    if loss.safe_end == "high":
-        return independent([bad_or_good(0.8, 0.02, 0.5) + bad_or_good(0.3, 0.18 + 2 * ABOVE, 0.5)], loss, 0.1)
-    return independent([[(0.2, GOOD, 0.01), (0.6, GOOD, 0.09 + ABOVE), (0.95, GOOD, 0.9 - ABOVE)]], loss, 0.1)
-
-
-def ties(loss):
-    """Four items with labels that tie, of which the best two are good, in expectation over the ties."""
-    tied = type(loss)(cl.TopM(m=2, ties="expected"))
-    chances = {0.85: (0.1, 0.2, 0.7), 0.65: (0.2, 0.4, 0.4), 0.45: (0.4, 0.3, 0.3), 0.25: (0.7, 0.2, 0.1)}
-    items = [[(score, float(label), chance) for label, chance in enumerate(each)] for score, each in chances.items()]
-    return independent(items, tied, 0.33 if loss.safe_end == "high" else 0.4)
-
-
-def smooth(loss):
-    """0/1 losses of one item with a uniform score: P(bad | s) = 1 - s, or a good item in every other list."""
-    if loss.safe_end == "high":
-        return Smooth(loss, 0.2, lambda threshold: (1 - threshold) ** 2 / 2)
-    return Smooth(loss, 0.25, lambda threshold: threshold / 2)
-
-
-def bad_at_both_ends(loss):
-    """With at least one item per list: above alpha at first, below it midway, above it again in the end."""
-    assert loss.safe_end == "high"
-    chances = [(0.95, 0.45), (0.72, 0.05), (0.62, 0.05), (0.52, 0.05), (0.12, 0.9), (0.11, 0.9), (0.1, 0.9)]
-    return independent([bad_or_good(score, bad) for score, bad in chances], loss, 0.3)
+    return [*common, steep(), fresh_chances(), shared_places()] if loss_kind is cl.FalseDiscovery else common

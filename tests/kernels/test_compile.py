@@ -135,3 +135,12 @@ def test_an_error_in_a_task_is_raised(monkeypatch, threads):
     monkeypatch.setenv("CUTLINE_THREADS", threads)
     with pytest.raises(ZeroDivisionError):
         _compile.on_threads([lambda: 1, lambda: 1 // 0])
+
+
+def test_a_task_may_itself_ask_for_threads(monkeypatch):
+    monkeypatch.setenv("CUTLINE_THREADS", "2")
+
+    def inner():
+        return sum(_compile.on_threads([lambda i=i: i for i in range(4)]))
+
+    assert _compile.on_threads([inner, inner, inner]) == [6, 6, 6]

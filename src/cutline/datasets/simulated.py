@@ -235,7 +235,7 @@ class Simulator:
         generator: np.random.Generator,
     ) -> tuple[Floats, Floats]:
         """Means of simulated losses, straight from their definition, and the standard errors of these means."""
-        from cutline.walks import cut_all
+        from cutline.cutting import cut_all
 
         sums, squares = np.zeros(len(thresholds)), np.zeros(len(thresholds))
         for start in range(0, n_queries, _CHUNK):

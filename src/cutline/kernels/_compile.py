@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
+from threading import current_thread
 from typing import Any, TypeVar, cast
 
 import numba
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Answer = TypeVar("Answer")
+POOL = "cutline"
 
 
 def compiled(function: Function) -> Function:
@@ -39,13 +41,14 @@ def thread_count() -> int:
 @cache
 def _pool(size: int, process: int) -> ThreadPoolExecutor:
     """Threads of this process: a forked child inherits a pool, but none of its threads, and would wait for ever."""
-    return ThreadPoolExecutor(size, thread_name_prefix="cutline")
+    return ThreadPoolExecutor(size, thread_name_prefix=POOL)
 
 
 def on_threads(tasks: Sequence[Callable[[], Answer]]) -> list[Answer]:
     """Run the tasks side by side, the first one here, and return their answers in the order of the tasks."""
     threads = min(thread_count(), len(tasks))
-    if threads <= 1:
+    inside = current_thread().name.startswith(POOL)  # waiting there for the same pool could wait for ever
+    if threads <= 1 or inside:
         return [task() for task in tasks]
     futures = [_pool(threads - 1, os.getpid()).submit(task) for task in tasks[1:]]
     first = tasks[0]()

@@ -278,7 +278,7 @@ def advance(
 
 @compiled
 def shares_in_units(largest: int) -> Integers:
-    """part/whole in 1/UNITS, rounded up, for whole numbers up to `largest`: all the losses that short lists can have."""
+    """part/whole in 1/UNITS, rounded up, for whole numbers up to `largest`: all losses that short lists can have."""
     table = np.zeros((largest + 1, largest + 1), np.int64)
     for whole in range(1, largest + 1):
         for part in range(largest + 1):
