@@ -499,6 +499,36 @@ def test_an_abstention_cuts_one_block_only():
     assert len(set(seen)) <= 8
 
 
+@dataclass(frozen=True)
+class Counting:
+    """Betting, which remembers how many rows of losses it was handed for a decision."""
+
+    rows: list
+    name: ClassVar[str] = "counting"
+    needs: ClassVar[str] = "order"
+    asymptotic: ClassVar[bool] = False
+    inner: ClassVar[Betting] = Betting()
+
+    def certifies_each(self, losses, *, alpha, delta):
+        self.rows.append(len(losses))
+        return self.inner.certifies_each(losses, alpha=alpha, delta=delta)
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+def test_the_compiled_walk_hands_out_blocks_that_begin_small_and_none_beyond_the_stop():
+    queries, thresholds = drawn(6, 300), cl.grid(0.999, 0.001, 0.001)
+    for alpha in (0.02, 0.1, 0.3):
+        rows = []
+        how = {"loss": cl.FalseDiscovery(GRADE), "alpha": alpha, "delta": 0.1, "thresholds": thresholds}
+        found, plain = cl.calibrate(queries, evidence=Counting(rows), **how), cl.calibrate(queries, **how)
+        assert (found.threshold, found.tested) == (plain.threshold, plain.tested)
+        assert sum(rows[:-1]) < found.tested <= sum(rows) < len(thresholds)
+        assert rows[0] <= 8
+        assert max(rows) <= 64
+
+
 # pieces of one's own ------------------------------------------------------------------------------------------------
 
 

@@ -53,14 +53,15 @@ class _State:
         self.shift = walk.SHORT_SHIFT if binary else walk.LONG_SHIFT
         self.dtype = np.int32 if binary else np.int64
         self.spans = spans(count, least=512)
-        self.table = np.zeros((count, 2), np.int64)
-        self.good_all, self.current = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        self.sums: Integers = np.zeros(walk.COLUMNS, np.int64)
-        blank = lists.entering and self.kind == walk.FALSE_DISCOVERY  # every list is empty and costs nothing
-        if not blank:
-            self.sums = np.sum(on_threads([partial(self._opened, *span) for span in self.spans]), axis=0)
         longest = int(np.diff(lists.offsets).max(initial=0))
         self.short = bool(binary and longest <= walk.SHORT_LIST)
+        self.sums: Integers = np.zeros(walk.COLUMNS, np.int64)
+        blank = lists.entering and self.kind == walk.FALSE_DISCOVERY  # every list is empty and costs nothing
+        wide = 0 if blank and self.short else count
+        self.table, self.good_all = np.zeros((wide, 2), np.int64), np.zeros(wide, np.int64)
+        self.current = np.zeros(count, np.int64)
+        if not blank:
+            self.sums = np.sum(on_threads([partial(self._opened, *span) for span in self.spans]), axis=0)
         if self.short:
             self.shares = walk.shares_in_units(longest)
             self.words = np.zeros(count, np.uint32) if blank else self._packed()
