@@ -509,7 +509,7 @@ class Counting:
     asymptotic: ClassVar[bool] = False
     inner: ClassVar[Betting] = Betting()
 
-    def certifies_each(self, losses, *, alpha, delta):
+    def certifies_each(self, losses, *, alpha, delta, tuning_delta=None):
         self.rows.append(len(losses))
         return self.inner.certifies_each(losses, alpha=alpha, delta=delta)
 

@@ -86,7 +86,7 @@ def calibrate(
         )
     if search.n_queries < 2:
         _refuse_few(search.n_queries)
-    trail = _Trail(search, judge_of(evidence, n=search.n_queries, alpha=alpha))
+    trail = _Trail(search, judge_of(evidence, n=search.n_queries, alpha=alpha, delta=delta))
     walked = sequence.walk(trail.blocks(), delta=delta, count=search.count)
     settings = {"alpha": alpha, "delta": delta, "evidence": evidence, "sequence": sequence, "seed": seed}
     return _conclude(trail, settings, walked.farthest, walked.tested)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from cutline import statements
 from cutline._display import html_table, text_table
+from cutline._files import write_whole
 from cutline._record import (
     SCHEMA,
     CurvePoints,
@@ -127,8 +128,8 @@ class Findings:
         return self.sets.choose(outputs, vectors, threshold)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write it as sealed JSON. The same certificate always gives the same bytes."""
-        Path(path).write_text(write_record(self._record()), encoding="utf-8")
+        """Write it as sealed JSON, whole or not at all. The same certificate always gives the same bytes."""
+        write_whole(path, write_record(self._record()))
 
     def warn_of_lengths(self, queries: Queries) -> None:
         """Warn where win rates meet list lengths that calibration never saw: there a threshold means something

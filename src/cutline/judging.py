@@ -34,11 +34,11 @@ class Judge(Protocol):
         ...
 
 
-def judge_of(evidence: Evidence, *, n: int, alpha: float) -> Judge:
+def judge_of(evidence: Evidence, *, n: int, alpha: float, delta: float) -> Judge:
     """The judge for an evidence, by what it needs."""
     _check_methods(evidence)
     if evidence.needs == "order":
-        return _FromLosses(cast(OrderEvidence, evidence), alpha)
+        return _FromLosses(cast(OrderEvidence, evidence), alpha, delta)
     if evidence.needs == "moments":
         return _FromMoments(cast(MomentEvidence, evidence), n, alpha)
     return _FromSums(cast(SumEvidence, evidence), n, alpha)
@@ -118,10 +118,12 @@ class _FromMoments:
 class _FromLosses:
     evidence: OrderEvidence
     alpha: float
+    delta: float
 
     def certified(self, sums: Integers, losses: Floats, *, level: float) -> Flags:
         """The decision of the evidence on each row."""
-        return self.evidence.certifies_each(np.ascontiguousarray(losses), alpha=self.alpha, delta=level)
+        rows = np.ascontiguousarray(losses)
+        return self.evidence.certifies_each(rows, alpha=self.alpha, delta=level, tuning_delta=self.delta)
 
     def log_evidence(self, sums: Integers, losses: Floats, *, delta: float) -> float:
         return float(self.evidence.log_evidence_each(losses, alpha=self.alpha, delta=delta)[0])

@@ -15,7 +15,7 @@ from cutline.errors import InputError
 from cutline.evidence import Binomial, Evidence
 from cutline.losses import Loss
 from cutline.preferences import Scoring
-from cutline.sequence import TestingOrder, describe
+from cutline.sequence import FixedSequence, TestingOrder, describe
 from cutline.sets import SetRule
 from cutline.walks import ExactWalk, walk_of
 
@@ -150,13 +150,14 @@ def _default_thresholds(
     """The fixed grid for win rates; else every score where sums suffice; else None: quantiles of a sample."""
     if scoring.name == "win-rate":
         return check_thresholds(None, loss=lists.loss, scoring=scoring)
-    return "exact" if evidence.needs == "sum" and lists.plain and not sequence.needs_count else None
+    plain = lists.plain and isinstance(sequence, FixedSequence)
+    return "exact" if evidence.needs == "sum" and plain else None
 
 
 def _check_exact(word: str, lists: Lists, evidence: Evidence, sequence: TestingOrder) -> None:
     if word != "exact":
         raise InputError(f'thresholds must be numbers or "exact", got {word!r}')
-    if evidence.needs == "order" or not lists.plain or sequence.needs_count:
+    if evidence.needs == "order" or not lists.plain or not isinstance(sequence, FixedSequence):
         raise InputError(
             'thresholds="exact" tests every score, which needs evidence from sums, a built-in loss with Threshold, and '
             f"FixedSequence; got {evidence.name}, {lists.loss.name}, {lists.rule.name}, {sequence.name}; "

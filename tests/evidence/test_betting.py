@@ -150,3 +150,13 @@ def test_an_unknown_strategy_is_refused_with_the_nearest_one():
 def test_rows_must_be_a_table():
     with pytest.raises(InputError, match=r"one row per threshold, got shape \(3,\)"):
         Betting().certifies_each(np.zeros(3), alpha=0.3, delta=0.1)
+
+
+def test_wsr_keeps_its_bets_where_only_the_level_of_the_test_changes():
+    rows = np.random.default_rng(3).beta(2, 5, size=(40, 300))
+    wsr = Betting(strategy="wsr")
+    peaks = wsr.log_evidence_each(rows, alpha=0.32, delta=0.1)
+    for level in (0.2, 0.1, 0.03, 0.004):
+        decided = wsr.certifies_each(rows, alpha=0.32, delta=level, tuning_delta=0.1)
+        assert decided.tolist() == (peaks >= math.log(1 / level)).tolist()
+    assert 0 < decided.sum() < 40

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 from zlib import crc32
 
 import numpy as np
 import pytest
-from tests.guarantee.worlds import GRID, World, constant_risk, crossing, steep, worlds
+from tests.guarantee.worlds import GRID, World, constant_risk, crossing, fresh_chances, steep, worlds
 
 import cutline as cl
 from cutline.evidence import Betting, Binomial, Convex, EmpiricalBernstein, Hoeffding, HoeffdingBentkus
+from cutline.sequence import Walked
 
 DELTA = 0.1
 CALIBRATIONS = 2_000
@@ -89,6 +91,47 @@ class Hopeful(Convex):
 def test_this_harness_catches_evidence_that_only_hopes(world):
     count = counted(world, evidence=Hopeful(), calibrations=500)
     assert count.violations > 2 * count.allowed, count
+
+
+@dataclass(frozen=True)
+class OneTooFar:
+    """Returns the threshold that failed, as if it had passed."""
+
+    name: ClassVar[str] = "one-too-far"
+    needs_count: ClassVar[bool] = True
+
+    def walk(self, blocks, *, delta, count):
+        walked = cl.FixedSequence().walk(blocks, delta=delta, count=count)
+        return Walked(walked.tested - 1, walked.tested)
+
+    def settings(self):
+        return {"name": self.name}
+
+
+@dataclass(frozen=True)
+class SecondStart:
+    """Begins again at the full delta after every failure."""
+
+    name: ClassVar[str] = "second-start"
+    needs_count: ClassVar[bool] = True
+
+    def walk(self, blocks, *, delta, count):
+        verdicts = np.concatenate([block.certified(delta, 0, len(block)) for block in blocks])
+        passed = np.flatnonzero(verdicts)
+        return Walked(int(passed[-1]) if len(passed) else None, len(verdicts))
+
+    def settings(self):
+        return {"name": self.name}
+
+
+@pytest.mark.parametrize(
+    ("world", "evidence", "sequence"),
+    [(crossing(cl.FalseDiscovery), Hoeffding(), OneTooFar()), (fresh_chances(), Betting(), SecondStart())],
+    ids=["one too far", "second start"],
+)
+def test_this_harness_catches_walks_that_go_too_far(world, evidence, sequence):
+    count = counted(world, evidence=evidence, sequence=sequence, calibrations=300, n=1_000)
+    assert count.violations > count.allowed, count
 
 
 def test_this_harness_catches_items_taken_for_independent_draws():

@@ -76,11 +76,19 @@ class Betting:
         bounds = kernel.bound_rows(rows, _CODES[self.strategy], target=target, steps=_GRID, again=_FINER, width=_WIDTH)
         return float(bounds[0])
 
-    def certifies_each(self, losses: Floats, *, alpha: float, delta: float) -> Flags:
-        """The decision for each row of an (m, n) float64 array; the values are trusted to be in [0, 1]."""
+    def certifies_each(self, losses: Floats, *, alpha: float, delta: float, tuning_delta: float | None = None) -> Flags:
+        """The decision for each row of an (m, n) float64 array; the values are trusted to be in [0, 1].
+
+        `wsr` bets as tuned for `tuning_delta`, by default delta. Where delta depends on earlier tests, as under
+        Fallback, it has to be fixed: decisions of bets tuned for different levels are not known to be nested. `star`
+        aims at delta itself, and its decisions are nested.
+        """
         alpha, target = check_level("alpha", alpha), -math.log(check_level("delta", delta))
+        tuning = target
+        if self.strategy == "wsr" and tuning_delta is not None:
+            tuning = -math.log(check_level("tuning_delta", tuning_delta))
         rows = _check_rows(losses)
-        peaks = kernel.log_wealth_rows(rows, _CODES[self.strategy], alpha=alpha, tuning=target, target=target)
+        peaks = kernel.log_wealth_rows(rows, _CODES[self.strategy], alpha=alpha, tuning=tuning, target=target)
         return peaks >= target
 
     def log_evidence_each(self, losses: Floats, *, alpha: float, delta: float) -> Floats:
