@@ -130,7 +130,7 @@ class SecondStart:
     ids=["one too far", "second start"],
 )
 def test_this_harness_catches_walks_that_go_too_far(world, evidence, sequence):
-    count = counted(world, evidence=evidence, sequence=sequence, calibrations=300, n=1_000)
+    count = counted(world, evidence=evidence, sequence=sequence, calibrations=200, n=5_000)
     assert count.violations > count.allowed, count
 
 
