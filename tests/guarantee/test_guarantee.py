@@ -125,12 +125,12 @@ class SecondStart:
 
 
 @pytest.mark.parametrize(
-    ("world", "evidence", "sequence"),
-    [(crossing(cl.FalseDiscovery), Hoeffding(), OneTooFar()), (fresh_chances(), Betting(), SecondStart())],
+    ("world", "evidence", "sequence", "n"),
+    [(crossing(cl.FalseDiscovery), Hoeffding(), OneTooFar(), 5_000), (fresh_chances(), Betting(), SecondStart(), 100)],
     ids=["one too far", "second start"],
 )
-def test_this_harness_catches_walks_that_go_too_far(world, evidence, sequence):
-    count = counted(world, evidence=evidence, sequence=sequence, calibrations=200, n=5_000)
+def test_this_harness_catches_walks_that_go_too_far(world, evidence, sequence, n):
+    count = counted(world, evidence=evidence, sequence=sequence, calibrations=400, n=n)
     assert count.violations > count.allowed, count
 
 
