@@ -64,7 +64,7 @@ class _State:
             self.sums = np.sum(on_threads([partial(self._opened, *span) for span in self.spans]), axis=0)
         if self.short:
             self.shares = walk.shares_in_units(longest)
-            self.words = np.zeros(count, np.uint32) if blank else self._packed()
+            self.words = np.zeros(count, np.int32) if blank else self._packed()
 
     def _opened(self, first: int, last: int) -> Integers:
         """Fill the state of one span of lists as they are before the walk; their sums."""
@@ -77,7 +77,7 @@ class _State:
         )  # fmt: skip
         return sums
 
-    def _packed(self) -> npt.NDArray[np.uint32]:
+    def _packed(self) -> npt.NDArray[np.int32]:
         """The state of each list as one word: size, and the whole and the part that its loss is the share of."""
         from cutline.kernels import walk
 
@@ -86,7 +86,7 @@ class _State:
         if self.kind == walk.MISS:
             whole = self.good_all // walk.UNITS
             part = whole - (judged - bad)
-        return ((size << 20) | (whole << 10) | part).astype(np.uint32)
+        return ((size << walk.SIZE_SHIFT) | (whole << walk.PART_BITS) | part).astype(np.int32)
 
     def advance(
         self, changes: npt.NDArray[Any], edges: Integers, start: int, stop: int, span: tuple[int, int], losses: Floats

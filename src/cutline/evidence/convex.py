@@ -39,16 +39,21 @@ class Convex(FromSums):
         total, n = check_total(total, n)
         if total >= n * alpha:
             return 1.0
-        first, last, best = math.floor(total) + 1.0, float(n), 1.0
+        first, best = math.floor(total) + 1.0, 1.0
+        # the best t is seldom farther above S than this; where it is, all of the rest is searched after all
+        last = min(float(n), first + 16.0 + 12.0 * math.sqrt(n * alpha * (1.0 - alpha)))
         while True:
             t = np.unique(np.floor(np.linspace(first, last, _POINTS)))
             below, mass = law.cdf(t - 1.0, n, alpha), law.pmf(t, n, alpha)
             h = law.shortfall_from_tail(law.Tail(t, below, mass), n, alpha)
             best = min(best, float(np.min(h / (t - total))))
-            if last - first < _POINTS - 1:
-                return best
             # the ratio rises from t to t + 1 exactly where F(t) (t - S) >= h(t), and goes on rising from there
             rising = (below + mass) * (t - total) >= h
+            if last < n and not rising.any():
+                first, last = last, float(n)
+                continue
+            if last - first < _POINTS - 1:
+                return best
             place = int(np.argmax(rising)) if rising.any() else t.size - 1
             first, last = float(t[max(place - 1, 0)]), float(t[place])
 
