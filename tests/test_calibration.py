@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cutline as cl
-from cutline.errors import InputError
+from cutline.errors import CutlineWarning, InputError
 from cutline.evidence import Betting, Binomial, Convex, EmpiricalBernstein, Hoeffding, HoeffdingBentkus, Normal
 from cutline.kernels.walk import UNITS
 from cutline.preferences import win_rates
@@ -287,6 +288,7 @@ def test_the_exact_continuum_stops_just_beyond_the_failing_score_of_a_naive_walk
     st.booleans(),
 )
 @settings(deadline=None, max_examples=60)
+@pytest.mark.filterwarnings("ignore:no item is wholly good")
 def test_the_exact_continuum_meets_a_naive_walk_on_any_lists(lists, alpha, falling):
     scores = [float(score) for each in lists for score, _ in each]
     labels = [float(good) for each in lists for _, good in each]
@@ -299,13 +301,15 @@ def test_the_exact_continuum_meets_a_naive_walk_on_any_lists(lists, alpha, falli
         assert found.threshold == naive_exact(queries, loss, Convex(), alpha=alpha, delta=0.4)
 
 
-def test_an_exact_walk_without_scores_to_walk_through_says_so():
+@pytest.mark.parametrize(("kind", "score"), [(cl.FalseDiscovery, 0.0), (cl.Miss, 39.0)], ids=["falling", "rising"])
+def test_an_exact_walk_over_lists_that_sizes_fix_certifies_any_threshold(kind, score):
     queries = cl.Queries.from_arrays(np.arange(40.0), np.full(40, 4), group=[2] * 20)
-    with pytest.raises(InputError, match="min_size and max_size fix every list"):
-        cl.calibrate(
-            queries, loss=cl.FalseDiscovery(GRADE), alpha=0.99, delta=0.4, evidence=Convex(),
-            sets=cl.Threshold(min_size=2), thresholds="exact",
-        )  # fmt: skip
+    found = cl.calibrate(
+        queries, loss=kind(GRADE), alpha=0.99, delta=0.4, evidence=Convex(),
+        sets=cl.Threshold(min_size=2), thresholds="exact",
+    )  # fmt: skip
+    assert (found.threshold, found.mean_size, found.risk) == (score, 2.0, 0.0)
+    assert found.apply(queries).sizes.tolist() == [2] * 20
 
 
 # curves -------------------------------------------------------------------------------------------------------------
@@ -547,6 +551,9 @@ class AnyBad:
                 for begin, end in itertools.pairwise(offsets.tolist())
             ]
         )
+
+    def settings(self):
+        return {"name": self.name}
 
 
 @dataclass(frozen=True)
@@ -793,7 +800,9 @@ def test_empty_lists_at_the_start_are_no_nan_and_do_not_end_the_walk(evidence):
 def test_queries_without_any_good_item_are_no_error(loss, evidence):
     queries = drawn(1, 100)
     none = replace(queries, labels=np.zeros(queries.n_items))
-    found = cl.calibrate(none, loss=loss, alpha=0.3, delta=0.1, evidence=evidence, thresholds=grid_of(loss))
+    no_good = pytest.warns(CutlineWarning, match=r"no item is wholly good by Grade\(at_least=3\.0.*scale of the labels")
+    with no_good if loss.relevance == GRADE else nullcontext():
+        found = cl.calibrate(none, loss=loss, alpha=0.3, delta=0.1, evidence=evidence, thresholds=grid_of(loss))
     assert np.isfinite(found.log_evidence)
     if loss == cl.Miss(GRADE):  # nothing good, nothing missed
         assert (found.threshold, found.risk) == (RISING[-1], 0.0)
@@ -829,6 +838,7 @@ def test_the_walk_does_not_begin_where_the_calibration_losses_are_low():
     assert isinstance(found, cl.Abstention) or found.threshold > 0.8
 
 
+@pytest.mark.filterwarnings("ignore:no item is wholly good")
 @pytest.mark.parametrize("evidence", [*SUMS, EmpiricalBernstein(), *ORDERED], ids=repr)
 def test_losses_far_above_alpha_are_no_evidence_at_all(evidence):
     # a two-sided bet wins on them, and used as a one-sided one it would certify
@@ -904,12 +914,12 @@ BAD = {
     "loss as text": ({"loss": "miss"}, r"loss must be an object such as cl\.FalseDiscovery.*, got 'miss'"),
     "loss as class": ({"loss": cl.FalseDiscovery}, r"loss must be an object such as .*, got <class"),
     "relevance as loss": ({"loss": GRADE}, r"loss must be an object such as .*, got Grade"),
-    "scoring as class": ({"scoring": cl.WinRate}, r"scoring must be an object such as cl\.AsGiven\(\), got <class"),
+    "scoring as class": ({"scoring": cl.WinRate}, r"scoring must be an object such as cl\.AsGiven\(\) or cl\.WinRate\(\), got <class.*call it"),
     "sets as class": ({"sets": cl.Threshold}, r"sets must be an object such as cl\.Threshold\(\), got <class"),
     "sets as number": ({"sets": 5}, r"sets must be an object such as cl\.Threshold\(\), got 5"),
     "evidence as class": ({"evidence": Convex}, r"evidence must be an object such as cl\.evidence\.Convex\(\), got <"),
     "evidence as text": ({"evidence": "convex"}, r"evidence must be an object such as .*, got 'convex'"),
-    "sequence as class": ({"sequence": cl.Fallback}, r"sequence must be an object such as cl\.FixedSequence\(\), got <"),
+    "sequence as class": ({"sequence": cl.Fallback}, r"sequence must be an object such as cl\.FixedSequence\(\) or .*, got <"),
     "seed as text": ({"seed": "0"}, r"seed must be a number, got '0'"),
     "seed between": ({"seed": 0.5}, r"seed must be a whole number .*got 0\.5"),
     "seed too large": ({"seed": 10**400}, r"seed must be a number"),
@@ -934,14 +944,14 @@ BAD = {
         {"thresholds": [0.5, -0.5], "scoring": cl.WinRate()},
         r"thresholds of win rates must lie in \[0, 1\], got -0\.5 to 0\.5",
     ),
-    "exact with betting": ({"thresholds": "exact"}, r"thresholds=\"exact\".*got betting.*pass a grid: thresholds=cl\.grid"),
+    "exact with betting": ({"thresholds": "exact"}, r"thresholds=\"exact\".*needs evidence from sums, such as cl\.evidence\.Convex\(\), not betting; else pass a grid: thresholds=cl\.grid"),
     "exact with fallback": (
         {"thresholds": "exact", "evidence": Convex(), "sequence": cl.Fallback()},
-        r"thresholds=\"exact\".*got convex.*fallback; pass a grid",
+        r"thresholds=\"exact\".*needs FixedSequence, not fallback; else pass a grid",
     ),
     "exact with a loss of one's own": (
         {"thresholds": "exact", "evidence": Convex(), "loss": AnyBad()},
-        r"thresholds=\"exact\".*got convex, any-bad.*pass a grid",
+        r"thresholds=\"exact\".*needs a built-in loss with Threshold, not any-bad with threshold; else pass a grid",
     ),
     "binomial on fractions": (
         {"evidence": Binomial()},

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import html
 import json
 import math
 import pickle
+import re
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -557,17 +559,17 @@ def test_reprs_tell_the_threshold_or_why_there_is_none_and_the_notebook_shows_th
     found = EVERY_KIND[name]()
     title, *rows = repr(found).splitlines()
     if isinstance(found, cl.Certificate):
-        assert title.startswith(
-            "Certificate (approximate only): keep score ≥" if found.asymptotic else "Certificate: keep"
-        )
-        assert float(title.split("≥ ")[1].split(";")[0]) == found.threshold
-        assert title.endswith("with confidence 90 %")
+        opening = "Certificate (approximate only): " if found.asymptotic else "Certificate: "
+        assert title.startswith(f"{opening}keep items scoring ≥ ")
+        assert float(title.split("≥ ")[1].split(";")[0].split()[0]) == found.threshold
+        assert "with confidence 90 %" in title
+        assert title.endswith("EVERY LIST IS EMPTY") == (found.share_nonempty == 0)
     else:
         assert title.startswith(f"Abstention: nothing certified for {found.loss.name} risk ≤ ")
         assert found.refusal.reason in title
         assert any("smallest alpha" in row for row in rows)
     assert f"{found.n_queries:,} queries" in repr(found)
     assert all(len(row) < 160 for row in rows)
-    table = found._repr_html_()
+    table = html.unescape(found._repr_html_())
     assert table.startswith("<table>")
-    assert "calibrated on" in table
+    assert all(cell in table for line in rows for cell in re.split(r"\s{2,}", line.strip(), maxsplit=1))

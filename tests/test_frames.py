@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 from cutline.errors import InputError
 from cutline.queries import Queries
 
+NAN = float("nan")
+
 
 def relation(columns: dict[str, Any]) -> duckdb.DuckDBPyRelation:
     return duckdb.from_arrow(pa.table(columns))
@@ -91,6 +93,15 @@ def test_a_frame_is_read_and_given_back_as_its_own_kind(kind):
     assert held(Queries.from_frame(back)) == WANTED
 
 
+@every_maker
+def test_a_table_remembers_the_kind_of_frame_it_came_from(kind):
+    queries = Queries.from_frame(MAKERS[kind](COLUMNS))
+    wanted = {"polars lazy": "polars", "duckdb": "pyarrow"}.get(kind, kind)
+    assert queries.backend == wanted
+    assert queries.select([1]).backend == queries[1:].backend == wanted
+    assert Queries.from_arrays([1.0], group=[1]).backend is None
+
+
 @pytest.mark.parametrize("backend", EAGER)
 def test_any_backend_can_be_asked_for(backend):
     back = Queries.from_frame(pa.table(COLUMNS)).to_frame(backend)
@@ -158,7 +169,7 @@ def test_unjudged_items_go_out_as_null():
 
 @pytest.mark.parametrize("query", ["query_id", "q_id", "query-id", "qid", "user_id", "QID", "Query_Id"])
 @pytest.mark.parametrize("item", ["item_id", "doc_id", "docno", "docid", "corpus-id", "DocNo"])
-@pytest.mark.parametrize("label", ["label", "relevance", "rel", "rating", "Rating"])
+@pytest.mark.parametrize("label", ["label", "labels", "relevance", "rel", "rating", "grade", "Grade"])
 def test_the_usual_names_are_known(query, item, label):
     queries = Queries.from_frame(pa.table({query: ["a"], item: ["x"], "Score": [1.0], label: [3]}))
     assert (queries.id_of(0), queries[0].item_ids.tolist(), queries[0].labels.tolist()) == ("a", ["x"], [3.0])
@@ -201,11 +212,57 @@ def test_an_exact_name_goes_before_one_in_another_case():
         ({"qid": ["a"], "score": [1]}, {"score": "scor"}, r"not there, 'scor'; it has .*; did you mean 'score'"),
         ({"qid": ["a"], "score": [1]}, {"scoer": "score"}, r"a key of columns must be one of .*; did you mean 'score'"),
         ({"qid": ["a"], "score": [1]}, {"label": "score", "score": "score"}, r"columns gives 'score' two roles"),
+        (
+            {"qid": ["a"], "prediction": [1]},
+            {"prediction": "score"},
+            r"got \{'prediction': 'score'\}; keys are roles: did you mean \{'score': 'prediction'\}\?$",
+        ),
+        (
+            {"session": ["a"], "emb": [[1.0]], "score": [1]},
+            {"emb": "vectors", "query_id": "session"},
+            r"keys are roles: did you mean \{'vectors': 'emb', 'query_id': 'session'\}\?$",
+        ),
+        *(
+            (
+                {"qid": ["a"], "score": [1]},
+                told,
+                r"^columns must be \{role: name\}, such as .*'prediction'\}, got " + came,
+            )
+            for told, came in (
+                (["score"], r"\['score'\]$"),
+                ("score", r"'score'$"),
+                ({"score": 3}, r"\{'score': 3\}$"),
+                ({"qid": "qid", "score": None}, r"\{'score': None\}$"),
+                ({3: "score"}, r"\{3: 'score'\}$"),
+                ([], r"\[\]$"),
+            )
+        ),
     ],
 )
 def test_columns_that_cannot_be_matched_are_refused(make, columns, told, message):
     with pytest.raises(InputError, match=message):
         Queries.from_frame(make(columns), columns=told)
+
+
+def test_a_frame_of_pandas_whose_columns_are_numbered_can_be_told_by_number():
+    queries = Queries.from_frame(pd.DataFrame({0: ["a", "b"], 1: [1.0, 2.0]}), columns={"query_id": 0, "score": 1})  # type: ignore[dict-item]
+    assert queries.id_of(1) == "b"
+    assert queries.scores.tolist() == [1.0, 2.0]
+
+
+def test_a_column_in_the_index_of_pandas_is_found_by_whoever_resets_it():
+    frame = pd.DataFrame({"qid": ["a", "b"], "docno": ["x", "y"], "score": [1.0, 2.0]})
+    for index in ("qid", ["qid", "docno"]):
+        with pytest.raises(
+            InputError, match=r"no column for the query_id .*; it is in the index: pass df.reset_index\(\)$"
+        ):
+            Queries.from_frame(frame.set_index(index))
+    named = frame.rename(columns={"qid": "session"}).set_index("session")
+    with pytest.raises(InputError, match=r"not there, 'session'; it is in the index: pass df.reset_index\(\)$"):
+        Queries.from_frame(named, columns={"query_id": "session"})
+    with pytest.raises(InputError, match=r"no column for the score .*say columns=\{'score': ...\}$"):
+        Queries.from_frame(frame.set_index("qid").reset_index().drop(columns="score"))
+    assert len(Queries.from_frame(frame.set_index(["qid", "docno"]).reset_index())) == 2
 
 
 @every_eager
@@ -242,6 +299,10 @@ def test_a_role_s_own_name_goes_before_its_aliases(make):
             {"qid": ["a", "a"], "score": [1, 2], "vector": [[1.0], None]},
             r"must have a vector in every row, got none in row 1",
         ),
+        (
+            {"qid": ["a", "a"], "score": [1, 2], "vector": [[1.0], [2.0, 3.0]]},
+            r"column 'vector' must hold vectors of one length, got 1 number in row 0 and 2 in row 1",
+        ),
         ({"qid": ["a", "a"], "score": [1, 2], "vector": ["x", "y"]}, r"column 'vector' must hold lists of numbers"),
         (
             {"qid": ["a", "a"], "score": [1, 2], "vector": [["x"], ["y"]]},
@@ -252,6 +313,90 @@ def test_a_role_s_own_name_goes_before_its_aliases(make):
 def test_values_that_do_not_fit_are_refused(make, columns, message):
     with pytest.raises(InputError, match=message):
         Queries.from_frame(make(columns))
+
+
+def category(kind: str, values: list[Any]) -> Any:
+    """A frame whose label is a category of these values."""
+    columns = {"qid": ["a"] * len(values), "score": [1.0] * len(values)}
+    if kind == "pandas":
+        return pd.DataFrame(columns | {"rel": pd.Series(values, dtype="category")})
+    if kind == "pyarrow":
+        return pa.table(columns | {"rel": pa.array(values).dictionary_encode()})
+    return pl.DataFrame(columns | {"rel": pl.Series(values, dtype=pl.Categorical)})
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pyarrow"])
+@pytest.mark.parametrize("values", [[3, 0, 3], [3, None, 0], [0.5, None, 2.0], [True, False, True]])
+def test_a_category_of_numbers_is_as_good_as_the_numbers(kind, values):
+    labels = Queries.from_frame(category(kind, values)).labels
+    assert labels is not None
+    assert [None if math.isnan(value) else value for value in labels.tolist()] == values
+    if None not in values:
+        scores = Queries.from_frame(category(kind, values), columns={"score": "rel", "label": "score"}).scores
+        assert scores.tolist() == values
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "message"),
+    [
+        (
+            "pandas",
+            ["A", None],
+            r"got a category of text such as 'A'; convert it, as in df\['rel'\].map\(\{'A': 1, ...\}\)",
+        ),
+        ("pandas", [None, "3.0"], r"such as '3.0'; convert it, as in df\['rel'\].astype\(float\)$"),
+        (
+            "polars",
+            ["A", None],
+            r"a category of text such as 'A'; .* pl.col\('rel'\).cast\(pl.String\).replace_strict\(\{'A': 1, ...\}\)$",
+        ),
+        ("polars", ["3"], r"such as '3'; convert it, as in pl.col\('rel'\).cast\(pl.String\).cast\(pl.Float64\)$"),
+        ("pyarrow", ["3"], r"got a category of text such as '3'; convert it to text and that to numbers first$"),
+    ],
+)
+def test_a_category_of_text_is_refused_with_the_way_to_make_numbers_of_it(kind, values, message):
+    with pytest.raises(InputError, match=r"^column 'rel' must hold numbers, .*" + message):
+        Queries.from_frame(category(kind, values))
+
+
+def test_the_ways_that_the_refusal_names_make_numbers_of_a_category():
+    df = category("pandas", ["3", None, "0"])
+    numbers = [df.assign(rel=df["rel"].astype(float)), df.assign(rel=df["rel"].map({"3": 3, "0": 0}))]
+    frame = category("polars", ["3", None, "0"])
+    text = pl.col("rel").cast(pl.String)
+    numbers += [frame.with_columns(text.cast(pl.Float64)), frame.with_columns(text.replace_strict({"3": 3, "0": 0}))]
+    for each in numbers:
+        labels = Queries.from_frame(each).labels
+        assert labels is not None
+        assert np.array_equal(labels, [3, NAN, 0], equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_a_label_of_nothing_but_nulls_is_a_table_without_judgements(kind):
+    values = pa.array([None, None], pa.string()).dictionary_encode() if kind == "pyarrow" else [None, None]
+    frame = category(kind, ["A", "B"])
+    empty = (
+        frame.set_column(2, "rel", values)
+        if kind == "pyarrow"
+        else frame.with_columns(rel=pl.Series(values, dtype=pl.String))
+        if kind == "polars"
+        else frame.assign(rel=pd.Series(values, dtype="category"))
+    )
+    labels = Queries.from_frame(empty).labels
+    assert labels is not None
+    assert np.isnan(labels).all()
+
+
+def test_a_category_of_arrow_keeps_its_nulls_as_an_id_and_as_an_extra_column():
+    codes = pa.array(["m", None, "d", "m"]).dictionary_encode()
+    table = pa.table(
+        {"qid": pa.array(["a", "b", "b", "a"]).dictionary_encode(), "score": [1.0, 2.0, 3.0, 4.0], "device": codes}
+    )
+    queries = Queries.from_frame(table)
+    assert [query.scores.tolist() for query in queries] == [[1.0, 4.0], [2.0, 3.0]]
+    assert queries.columns["device"].tolist() == ["m", "m", None, "d"]
+    with pytest.raises(InputError, match=r"column 'qid' must not have missing ids, got one in row 1"):
+        Queries.from_frame(table.set_column(0, "qid", codes))
 
 
 @pytest.mark.parametrize("frame", [[1, 2], {"qid": [1], "score": [1]}, pl.Series([1]), None, np.ones((2, 2))])

@@ -9,16 +9,22 @@ import pickle
 import subprocess
 import sys
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cutline import queries as queries_module
 from cutline._display import html_table, text_table
+from cutline._tables import check_is_queries
 from cutline.errors import CutlineError, CutlineWarning, InputError
 from cutline.queries import Queries, Query
+from cutline.slates import Slates
+
+NAN, INF = float("nan"), float("inf")
 
 
 def small(**changed: object) -> Queries:
@@ -174,14 +180,42 @@ def test_a_run_and_qrels_become_queries_with_unjudged_items():
 
 
 def test_judged_queries_outside_the_run_are_counted_in_a_warning():
-    with pytest.warns(CutlineWarning, match="2 of 3 judged queries are not in the run"):
+    with pytest.warns(CutlineWarning, match="2 of 3 judged queries are not in the run: they have no lists"):
         queries = Queries.from_dicts({"q1": {"d": 1.0}}, {"q1": {"d": 1}, "q2": {"d": 1}, "q3": {}})
     assert len(queries) == 1
+    with pytest.warns(CutlineWarning, match="1 of 2 judged queries is not in the run: it has no list to cut"):
+        Queries.from_dicts({"q1": {"d": 1.0}}, {"q1": {"d": 1}, "q2": {"d": 1}})
+
+
+GRADED = {"q1": {"d1": 1, "d2": 1, "d3": 0}, "q2": {"d1": 2, "d9": 0}}
+SCORED = {"q1": {"d1": 12.3, "d2": 4.5, "d3": 4.0}, "q2": {"d1": 2.5, "d9": 1.5}}
+
+
+@pytest.mark.parametrize("judged", [GRADED, {"q1": {"d1": 1.0, "d2": 1.0}}, {"q1": {"d1": 1}, "q2": {"d1": 1}}])
+def test_a_run_and_qrels_that_were_swapped_are_warned_of(judged):
+    with pytest.warns(
+        CutlineWarning, match=r"run holds few whole numbers, often tied, and qrels fractions, .*scores fi"
+    ):
+        Queries.from_dicts(judged, {query: SCORED[query] for query in judged})
+
+
+@pytest.mark.parametrize(
+    ("run", "qrels"),
+    [
+        (SCORED, GRADED),
+        (SCORED, {"q1": {"d1": 0.5, "d2": 0.25}}),  # clicks as labels
+        ({"q1": {"d1": 3, "d2": 2, "d3": 1}, "q2": {"d1": 1}}, {"q1": {"d1": 0.5}}),  # a run of ranks, clicks as labels
+        ({"q1": {"d1": 1, "d2": 1}}, {"q1": {"d1": 1, "d2": 0}}),  # tied whole scores, whole labels
+        ({"q1": {"d1": 1, "d2": 1}}, {"q1": {"d1": NAN, "d2": NAN}}),
+        ({"q1": {f"d{i}": i // 2 for i in range(40)}}, {"q1": {"d1": 0.5}}),  # whole scores, but many
+        ({"q1": {"d1": 0.5}}, {"q1": {f"other{i}": 1 for i in range(100)}}),  # a pool that judged what the run lacks
+    ],
+)
+def test_runs_and_qrels_of_odd_kinds_are_no_reason_for_a_warning(run, qrels):
+    assert len(Queries.from_dicts(run, qrels)) == len(run)  # a warning would be an error
 
 
 # What does not fit --------------------------------------------------------------------------------------------------
-
-NAN, INF = float("nan"), float("inf")
 
 BAD_ARRAYS = [
     ({"scores": [1, 2, NAN, 4, 5]}, r"scores must be finite, got nan for query 'b' at position 1 \(from 0\), item 'z'"),
@@ -211,7 +245,13 @@ BAD_ARRAYS = [
     ({"group": [5]}, r"give either qid .* or group .*, got both"),
     ({"qid": None, "group": [3, 3]}, r"group must add up to the number of scores, 5, got 6"),
     ({"qid": None, "group": [5, 0]}, r"group must hold sizes of at least 1, got 0 for query 1; drop it"),
-    ({"qid": None, "group": [2.5, 2.5]}, r"group must be whole numbers, got float64 such as 2.5"),
+    ({"qid": None, "group": [2.5, 2.5]}, r"group must be whole numbers, got float64 such as 2.5$"),
+    ({"qid": None, "group": list("aabbc")}, r"got the text 'a' in row 0; .*; it has one value per .* you mean qid=\?$"),
+    ({"qid": None, "group": [7, 7, 8, 8, 9]}, r"group must add up to .* 5, got 39; .*: did you mean qid=\?$"),
+    ({"qid": None, "group": [0, 0, 1, 1, 2]}, r"got 0 for query 0; .*: did you mean qid=\?$"),
+    ({"qid": None, "group": [3, 3]}, r"in order$"),
+    ({"qid": [2, 3]}, r"qid must have one value per item, 5 in all, got 2 that add up to it; did you mean group=\?"),
+    ({"qid": [2, 2]}, r"qid must have one value per item, 5 in all, got 2$"),
     ({"item_ids": ["x", "y", "z"]}, r"item_ids must have one value per item, 5 in all, got 3"),
     ({"item_ids": ["x", None, "z", "v", "w"]}, r"item_ids must not be missing, got None in row 1"),
     ({"item_ids": ["x", "y", "x", "v", "w"]}, r"item 'x' appears twice in query 'b'; keep one row per"),
@@ -226,6 +266,8 @@ BAD_ARRAYS = [
         {"columns": {"device": [1, 2]}},
         r"columns\['device'\] must have one value per item \(5\) or per query \(3\), got 2",
     ),
+    ({"columns": ["device"]}, r"columns must be \{name: values\}, such as \{'device': devices\}, got list"),
+    ({"columns": 3}, r"columns must be \{name: values\}, such as .*, got int"),
 ]
 
 
@@ -300,6 +342,41 @@ def test_duplicates_are_found_exactly_where_a_set_finds_them(pairs):
                 Queries.from_arrays(scores, qid=qid, item_ids=items)
 
 
+def test_a_table_is_passed_through_and_anything_else_is_told_how_to_become_one():
+    queries = small()
+    assert check_is_queries(queries) is queries
+    assert check_is_queries(queries[:2], name="held_out").n_items == 4
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (pd.DataFrame(), r"DataFrame; cl.Queries.from_frame\(df\) and cl.Queries.from_arrays make them$"),
+        (np.ones(3), r"ndarray; cl.Queries.from_frame\(df\) and cl.Queries.from_arrays make them$"),
+        (None, r"NoneType; cl.Queries.from_frame"),
+        (Queries, r"the class Queries; cl.Queries.from_frame"),
+        ({"q1": {"d1": 0.5}}, r"dict; cl.Queries.from_dicts\(run, qrels\) makes them$"),
+        ("scores.csv", r"'scores.csv'; read the file into a frame first, for cl.Queries.from_frame\(df\)$"),
+        (Path("scores.csv"), r".*Path\('scores.csv'\); read the file into a frame first"),
+        (small()[0], r"Query; queries\[i : i \+ 1\] is a table of one query$"),
+        (
+            small().split(1, rng=0),
+            r"tuple; pass one of the tables in it, as in: one, other = queries.split\(0.5, rng=0\)$",
+        ),
+        (
+            Slates(queries=small(), chosen=np.zeros(5, dtype=bool), order=np.array([], dtype=np.int64)),
+            r"Slates; slates.queries holds the queries that were cut$",
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_no_table_is_refused_by_name(value, message):
+    with pytest.raises(InputError, match="^queries must be cl.Queries, got " + message):
+        check_is_queries(value)
+    with pytest.raises(InputError, match=r"^held_out must be cl.Queries, got "):
+        check_is_queries(value, name="held_out")
+
+
 # What it holds ------------------------------------------------------------------------------------------------------
 
 
@@ -316,8 +393,33 @@ def test_a_query_is_a_view_with_its_own_columns():
 def test_a_query_that_is_not_there_is_an_index_error_and_other_keys_are_input_errors():
     with pytest.raises(IndexError, match="there is no query 3: the table has 3, from 0 to 2"):
         small()[3]
-    with pytest.raises(InputError, match="found by its row number, got 'a'"):
-        small()["a"]  # type: ignore[index]
+    with pytest.raises(InputError, match=r"found by its row number, got \[0, 1\]; select\(\) takes many, or a mask"):
+        small()[[0, 1]]  # type: ignore[index]
+    with pytest.raises(IndexError, match=r"there is no query 1: the table has only query 0$"):
+        small()[:1][1]
+    with pytest.raises(IndexError, match=r"there is no query 0: the table has none$"):
+        small()[:0][0]
+
+
+def test_an_id_where_a_row_number_should_be_is_answered_with_how_to_choose_by_id():
+    queries = small()
+    how = r"; to choose by id: queries.select\(np.isin\(queries.query_ids, \['a'\]\)\)$"
+    with pytest.raises(InputError, match=r"^a query is found by its row number, got 'a'" + how):
+        queries["a"]  # type: ignore[index]
+    for which in ("a", ["a", "b"], np.array(["a"])):
+        with pytest.raises(InputError, match=r"^which must be row numbers or a mask, got the text 'a'" + how):
+            queries.select(which)
+    assert [q.id for q in queries.select(np.isin(queries.query_ids, ["a"]))] == ["a"]  # what the message says
+    numbered = small(qid=[1017, 8, 1017, 9, 8])
+    how = r"; to choose by id: queries.select\(np.isin\(queries.query_ids, \[1017\]\)\)$"
+    with pytest.raises(IndexError, match="there is no query 1017: the table has 3, from 0 to 2" + how):
+        numbered[1017]
+    with pytest.raises(InputError, match="which must be row numbers of queries, from 0 to 2, got 1017" + how):
+        numbered.select([0, 1017])
+    with pytest.raises(IndexError, match=r"there is no query 7: the table has 3, from 0 to 2$"):
+        numbered[7]
+    with pytest.raises(InputError, match="got 'a'; there are no query ids"):
+        Queries.from_arrays([1.0], group=[1])["a"]  # type: ignore[index]
 
 
 def test_nothing_can_be_written_to():
@@ -353,8 +455,31 @@ def test_a_column_that_varies_within_a_query_is_refused_by_name():
         InputError, match="column 'device' must have one value per query, but query 'a' has 'd' and 'tv'"
     ):
         queries.per_query("device")
-    with pytest.raises(InputError, match="there is no column 'devise'; there are 'device'; did you mean 'device'"):
+    with pytest.raises(
+        InputError, match=r"there is no column 'devise' besides .*; there are: 'device'; did you mean 'device'"
+    ):
         queries.per_query("devise")
+
+
+@pytest.mark.parametrize(
+    ("changed", "name", "message"),
+    [
+        (
+            {},
+            "query_id",
+            r"^there is no column 'query_id' besides query_id, item_id, score, label; there are: 'device', 'place'$",
+        ),
+        (
+            {"labels": None, "item_ids": None, "vectors": np.ones((5, 2)), "columns": None},
+            "x",
+            r"no column 'x' besides query_id, score, vector; there are: none$",
+        ),
+        ({}, ["device"], r"a column is named by text, got \['device'\]; pass one name"),
+    ],
+)
+def test_a_column_that_is_not_there_is_told_from_the_fixed_ones(changed, name, message):
+    with pytest.raises(InputError, match=message):
+        small(**changed).per_query(name)
 
 
 def test_pickling_and_deep_copies_keep_everything_and_stay_read_only():
@@ -416,6 +541,7 @@ def test_split_takes_a_share_or_a_count():
         (2.0, 0, r"a share must be in \(0, 1\), got 2.0; a count of queries is written 2"),
         (0.01, 0, r"split must leave queries on both sides, got 0.01 of 3 queries"),
         (3, 0, r"split must leave queries on both sides, got 3 of 3 queries"),
+        (9, 0, r"split must leave queries on both sides, got 9 of 3 queries$"),
         (True, 0, r"share_or_count must be a number, got True"),
         ("half", 0, r"share_or_count must be a number, got 'half'"),
         (0.5, None, r"rng must be a whole number of at least 0 or a numpy Generator, got None"),
@@ -434,6 +560,7 @@ def test_a_split_that_makes_no_sense_is_refused(share, rng, message):
         ([0, -3], r"query 0 is selected twice; a copy is no new evidence"),
         ([True, False], r"a mask must have one truth value per query, 3 in all, got shape \(2,\)"),
         ([0.5], r"which must be whole numbers, got float64 such as 0.5"),
+        (1, r"which must be several row numbers or a mask, got 1; write queries\[1\] for one"),
     ],
 )
 def test_a_selection_that_does_not_fit_is_refused(which, message):

@@ -161,11 +161,18 @@ def test_an_error_for_unjudged_items_also_holds_where_every_label_is_missing(rel
 
 @pytest.mark.parametrize("unjudged", ["bad", "drop"])
 @pytest.mark.parametrize("kind", [lambda u: cl.Grade(1, unjudged=u), lambda u: cl.TopM(m=1, unjudged=u)])
-def test_labels_that_are_all_missing_are_refused(kind, unjudged):
-    with pytest.raises(
-        InputError, match=r"no labels at all: every label is missing; do the ids of scores and labels match"
-    ):
-        kind(unjudged).badness(one_list(NAN, NAN, NAN))
+def test_a_chunk_that_nobody_judged_is_one_and_a_whole_table_is_refused(kind, unjudged):
+    nothing, some = one_list(NAN, NAN, NAN), one_list(1.0, 0.0)
+    loss = cl.FalseDiscovery(kind(unjudged))
+    convex = {"alpha": 0.3, "delta": 0.1, "evidence": cl.evidence.Convex()}
+    curve = cl.RiskCurve.empty(loss=loss, thresholds=[0.5]).add(nothing)
+    refused = r"no labels at all: every label is missing; do the ids of scores and labels match"
+    with pytest.raises(InputError, match=refused):
+        cl.calibrate(curve.add(nothing), **convex)
+    assert cl.calibrate(curve.add(some), **convex).n_queries == 2
+    unjudged_queries = cl.Queries.from_arrays([1.0, 2.0], [NAN, NAN], group=[1, 1])
+    with pytest.raises(InputError, match=refused):
+        cl.calibrate(unjudged_queries, loss=loss, **convex)
 
 
 @pytest.mark.parametrize("unjudged", ["bad", "drop", "error"])

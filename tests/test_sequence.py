@@ -321,4 +321,3 @@ def test_sequences_say_what_they_are():
     assert cl.Fallback((0.25, 0.75)).settings() == {"name": "fallback", "weights": [0.25, 0.75]}
     assert {"fixed": cl.FixedSequence, "fallback": cl.Fallback} == SEQUENCES
     assert all(isinstance(kind(), sequence_module.TestingOrder) for kind in SEQUENCES.values())
-    assert (cl.FixedSequence.needs_count, cl.Fallback.needs_count) == (False, True)

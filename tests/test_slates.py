@@ -47,6 +47,11 @@ def test_a_slate_holds_positions_within_its_query_best_first():
 def test_a_slate_that_is_not_there_is_an_index_error():
     with pytest.raises(IndexError, match="there is no query 3"):
         chosen_from(table())[3]
+    slates = chosen_from(table())
+    how = r"; the row of an id: int\(np.flatnonzero\(slates.queries.query_ids == 'c'\)\[0\]\)$"
+    with pytest.raises(InputError, match=r"^a query is found by its row number, got 'c'" + how):
+        slates["c"]  # type: ignore[index]
+    assert slates[int(np.flatnonzero(slates.queries.query_ids == "c")[0])].tolist() == [0, 1]
 
 
 @given(st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=6), min_size=1, max_size=8), st.integers(0, 10))
@@ -91,6 +96,26 @@ def test_keeping_all_rows_marks_the_chosen_and_leaves_the_other_ranks_null(backe
     assert arrow["chosen"].to_pylist() == [False, True, True, False, True, True]
     assert arrow["rank"].to_pylist() == [None, 1, 2, None, 1, 2]
     assert pa.types.is_integer(arrow["rank"].type)
+
+
+def test_the_backend_comes_first_and_what_to_keep_by_name():
+    slates = chosen_from(table())
+    assert slates.to_frame("pandas").equals(slates.to_frame(backend="pandas"))
+    with pytest.raises(TypeError, match="positional"):
+        slates.to_frame("pandas", True)  # type: ignore[misc]
+    with pytest.raises(InputError, match="backend must be one of 'pandas', 'polars', 'pyarrow', got True"):
+        slates.to_frame(True)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"backend must be one of .*, got ''"):
+        slates.to_frame("")
+    for odd in ("pandas", 1, None):
+        with pytest.raises(InputError, match=f"keep_all must be True or False, got {odd!r}"):
+            slates.to_frame(keep_all=odd)  # type: ignore[arg-type]
+    assert slates.to_frame(keep_all=np.True_).num_rows == 6  # type: ignore[arg-type]
+
+
+def test_slates_of_something_else_than_queries_are_refused():
+    with pytest.raises(InputError, match=r"queries must be cl.Queries, got Table; cl.Queries.from_frame"):
+        Slates(queries=table().to_frame(), chosen=np.zeros(6, dtype=bool), order=np.array([], dtype=np.int64))
 
 
 def test_a_column_that_is_called_rank_already_is_kept_under_another_name():

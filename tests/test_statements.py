@@ -36,8 +36,12 @@ NOT_PROMISED = [
     "the non-empty lists alone (",
     "of lists were empty), or the pooled ",
     "that this certificate is right with probability 90 %: the figure covers the whole procedure, abstentions included",
-    "anything if queries were not independent draws, or if queries, candidates, scores, model or labelling change",
-    "anything if alpha, seed, evidence or rule were chosen after seeing labels, or calibration was repeated until it passed",
+    "anything if queries were not independent draws, or if queries, candidates",
+    "scores, model or labelling change",
+    (
+        "anything if alpha, delta, seed, evidence, what counts as good, scoring, rule, thresholds or testing order were "
+        "chosen after seeing the calibration queries (their scores included), or calibration was repeated until it passed"
+    ),
 ]
 
 CERTIFIED = {
@@ -93,8 +97,8 @@ def test_a_certificate_in_full():
         "  - that this certificate is right with probability 90 %: the figure covers the whole procedure, abstentions "
         "included\n"
         "  - anything if queries were not independent draws, or if queries, candidates, scores, model or labelling change\n"
-        "  - anything if alpha, seed, evidence or rule were chosen after seeing labels, or calibration was repeated until it "
-        "passed"
+        "  - anything if alpha, delta, seed, evidence, what counts as good, scoring, rule, thresholds or testing order were "
+        "chosen after seeing the calibration queries (their scores included), or calibration was repeated until it passed"
     )
 
 
@@ -250,7 +254,7 @@ def test_an_abstention_below_alpha_asks_for_queries_and_one_above_it_for_a_bette
     assert above.risk > 0.01
     risk = f"{100 * above.risk:.1f} %"
     assert (
-        f"  - a better ranker: the risk here, {risk}, is not below alpha, so more queries will not help"
+        f"  - a better ranker: the risk here, {risk}, is not below alpha; if the true risk is so too, more queries will not help"
         in above.statement()
     )
     assert "more judged queries" not in above.statement()
@@ -260,7 +264,7 @@ def test_an_abstention_below_alpha_asks_for_queries_and_one_above_it_for_a_bette
 def test_the_reason_of_a_fallback_speaks_of_shares_of_delta():
     found = abstention(sequence=cl.Fallback(), thresholds=FALLING[10:])
     assert re.match(
-        r"Each of the 7 thresholds had its own share of delta, and none was certified at alpha = 0\.01; the nearest, 0\.\d+, "
+        r"Each of the 7 thresholds had its own share of delta, and none was certified at alpha = 0\.01; about the nearest, 0\.\d+, "
         r"has the upper bound 0\.\d+ at level 0\.0143\.",
         found.refusal.reason,
     )

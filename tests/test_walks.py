@@ -539,6 +539,9 @@ def test_a_rule_may_see_vectors_and_a_loss_outside_the_unit_interval_is_refused(
         def of_lists(self, chosen, badness, offsets):
             return 2 * cl.FalseDiscovery(cl.Grade(1)).of_lists(chosen, badness, offsets)
 
+        def settings(self):
+            return {"name": self.name}
+
     queries = cl.Queries.from_arrays([1, 2, 3], [0, 1, 0], group=[2, 1], vectors=[[0.9], [0.1], [0.5]])
     lists = lists_from(queries, cl.FalseDiscovery(cl.Grade(1)), Nearest())
     _, sums, losses = walked(walk_of(lists, np.array([0.7, 0.4, 0.0]), squares=True, losses=True))

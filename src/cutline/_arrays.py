@@ -207,7 +207,21 @@ def _ids_of_floats(name: str, array: Array) -> Ints:
     return array.astype(np.int64)
 
 
+def checked_columns(columns: Any) -> dict[str, Any]:
+    try:
+        return {str(name): values for name, values in dict(columns).items()}
+    except (TypeError, ValueError):
+        raise InputError(
+            f"columns must be {{name: values}}, such as {{'device': devices}}, got {type(columns).__name__}"
+        ) from None
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """A number and what it counts: 1 query, 2 queries."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
 def nearest_name(name: str, known: Mapping[str, Any] | Sequence[str]) -> str:
     near = difflib.get_close_matches(name, list(known), n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"; there are {', '.join(map(repr, known)) or 'none'}{hint}"
+    return f"; there are: {', '.join(map(repr, known)) or 'none'}{hint}"

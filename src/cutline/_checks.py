@@ -5,16 +5,28 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable
+from typing import Any
 
+import numpy as np
+
+from cutline._arrays import is_whole
 from cutline.errors import InputError
+
+SMALLEST_LEVEL = 1e-300  # below it, the logarithm of 1/level is not a number that can be compared with
 
 
 def check_level(name: str, value: float) -> float:
     """A level such as alpha or delta: a number strictly between 0 and 1."""
     number = check_number(name, value)
-    if 0.0 < number < 1.0:
+    if SMALLEST_LEVEL <= number < 1.0:
         return number
-    hint = f"; did you mean {number / 100:.2f}?" if 1.0 < number < 100.0 else ""
+    if 0.0 < number < 1.0:
+        raise InputError(f"{name} must be at least {SMALLEST_LEVEL:g}, got {value!r}; nothing could tell it from 0")
+    hint = ""
+    if name == "delta" and 50.0 <= number < 100.0:
+        hint = f"; did you mean {1.0 - number / 100:.2g}, for a confidence of {number:g} %?"
+    elif 1.0 < number < 100.0:
+        hint = f"; did you mean {number / 100:.2f}?" if number == int(number) else f"; did you mean {number / 100:g}?"
     raise InputError(f"{name} must be in (0, 1), got {value!r}{hint}")
 
 
@@ -39,6 +51,32 @@ def check_whole(name: str, value: int, *, least: int) -> int:
     return int(value)  # a whole number beyond 2^53 is kept as it is
 
 
+def lacking(value: object, kind: type[Any]) -> list[str]:
+    """What an object lacks to be of a protocol. Unlike isinstance, the same on every Python, and by name."""
+    wanted = {name for base in kind.__mro__ for name in {**vars(base), **vars(base).get("__annotations__", {})}}
+    return sorted(name for name in wanted if not name.startswith("_") and not hasattr(value, name))
+
+
+def check_piece(name: str, value: object, kind: type[Any], example: str) -> None:
+    """An object of a protocol, not its class and not its name."""
+    missing = lacking(value, kind)
+    if not missing and not isinstance(value, type):
+        return
+    hint = ""
+    if isinstance(value, type):
+        hint = "; that is the class: call it"
+    elif hasattr(value, "name"):
+        hint = f"; it lacks {', '.join(missing)}"
+    raise InputError(f"{name} must be an object such as {example}, got {value!r}{hint}")
+
+
+def check_truth(name: str, value: Any) -> bool:
+    """True or False: a word or a number would be true whatever it says."""
+    if type(value) in (bool, np.bool_):
+        return bool(value)
+    raise InputError(f"{name} must be True or False, got {value!r}")
+
+
 def check_one_of(name: str, value: str, allowed: Iterable[str]) -> str:
     """One of a few words; the nearest one is suggested."""
     options = list(allowed)
@@ -47,3 +85,11 @@ def check_one_of(name: str, value: str, allowed: Iterable[str]) -> str:
     near = difflib.get_close_matches(str(value), options, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     raise InputError(f"{name} must be one of {', '.join(map(repr, options))}, got {value!r}{hint}")
+
+
+def generator_of(rng: Any) -> np.random.Generator:
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if not is_whole(rng) or rng < 0:
+        raise InputError(f"rng must be a whole number of at least 0 or a numpy Generator, got {rng!r}")
+    return np.random.default_rng(int(rng))

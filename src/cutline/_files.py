@@ -12,7 +12,10 @@ from cutline.errors import InputError
 
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
     """Write text under a temporary name beside the path, flush it to disk, and rename it into place."""
-    target = Path(path)
+    try:
+        target = Path(path)
+    except TypeError:
+        raise InputError(f"path must be the path of a file to write, got {path!r}") from None
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     except OSError as error:
@@ -36,3 +39,9 @@ def _share_like_others(name: str) -> None:
     mask = os.umask(0)
     os.umask(mask)
     Path(name).chmod(0o666 & ~mask)
+
+
+def shortened(path: object) -> str:
+    """A path as it is shown in a message: what is no path at all may be a whole file."""
+    shown = str(path)
+    return shown if len(shown) <= 200 else f"{shown[:60]}… ({len(shown):,} characters)"

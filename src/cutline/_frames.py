@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
@@ -10,6 +11,7 @@ import narwhals as nw
 import numpy as np
 import numpy.typing as npt
 
+from cutline._arrays import counted
 from cutline._checks import check_one_of
 from cutline.errors import InputError, MissingExtraError
 
@@ -19,7 +21,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "query_id": ("query_id", "q_id", "query-id", "qid", "user_id"),
     "item_id": ("item_id", "doc_id", "docno", "docid", "corpus-id"),
     "score": ("score",),
-    "label": ("label", "relevance", "rel", "rating"),
+    "label": ("label", "labels", "relevance", "rel", "rating", "grade"),
     "vector": ("vector",),
 }
 REQUIRED = ("query_id", "score")
@@ -41,20 +43,21 @@ class Table(NamedTuple):
 # Reading ------------------------------------------------------------------------------------------------------------
 
 
-def read_frame(frame: Any, columns: Mapping[str, str]) -> Table:
+def read_frame(frame: Any, columns: Any) -> Table:
     """The roles and the other columns of a frame; `columns` says which column plays a role where the name does not."""
     eager = _eager(frame)
-    found = match_columns(eager.columns, columns)
+    check_told(eager.columns, columns)
+    found = match_columns(eager.columns, columns, _names_of_index(eager))
     held: dict[str, Array] = {}
     for role, name in found.items():
         series = eager.get_column(name)
         if role == "vector":
             held[role] = _vectors(name, series)
         elif role.endswith("_id"):
-            held[role] = _ids(name, series)
+            held[role] = _ids(name, _plain(series))
         else:
             held[role] = _numeric(name, series)
-    others = {name: _values(eager.get_column(name)) for name in eager.columns if name not in found.values()}
+    others = {name: _values(_plain(eager.get_column(name))) for name in eager.columns if name not in found.values()}
     came = str(eager.implementation.value)
     backend = came if came in BACKENDS else "pandas" if came == "modin" else "pyarrow"
     get = held.get
@@ -79,13 +82,42 @@ def _eager(frame: Any) -> nw.DataFrame[Any]:
     return cast("nw.DataFrame[Any]", eager)
 
 
-def match_columns(names: Sequence[str], columns: Mapping[str, str]) -> dict[str, str]:
+def _names_of_index(frame: nw.DataFrame[Any]) -> list[str]:
+    """What pandas keeps beside the columns, which is nothing to anyone else."""
+    if not frame.implementation.is_pandas_like():
+        return []
+    native: Any = frame.to_native()
+    return [str(name) for name in native.index.names if name is not None]
+
+
+def check_told(names: Sequence[str], columns: Any) -> None:
+    """`columns` as {role: name}. A name that is no text may still be that of a column: pandas numbers them."""
+    roles = (*ALIASES, "vectors")
+    if not isinstance(columns, Mapping):
+        raise InputError(_told(columns))
+    told = cast("Mapping[Any, Any]", columns)
+    turned = {k: v for k, v in told.items() if k not in roles and k in names and isinstance(v, str) and v in roles}
+    if turned:
+        meant = {v if k in turned else k: k if k in turned else v for k, v in told.items()}
+        raise InputError(f"columns must be {{role: name}}, got {dict(told)!r}; keys are roles: did you mean {meant!r}?")
+    for key, name in told.items():
+        if not isinstance(key, str) or not (isinstance(name, str) or name in names):
+            raise InputError(_told({key: name}))
+
+
+def _told(came: Any) -> str:
+    return f"columns must be {{role: name}}, such as {{'score': 'prediction'}}, got {reprlib.repr(came)}"
+
+
+def match_columns(names: Sequence[str], columns: Mapping[str, str], index: Sequence[str] = ()) -> dict[str, str]:
     """Which column plays which role: as told by `columns`, else by its own name, else by a known one."""
     found: dict[str, str] = {}
+    in_index = "it is in the index: pass df.reset_index()"
     for key, name in columns.items():
         role = check_one_of("a key of columns", "vector" if key == "vectors" else key, ALIASES)
         if name not in names:
-            raise InputError(f"columns[{key!r}] names a column that is not there, {name!r}{_nearest([name], names)}")
+            hint = f"; {in_index}" if name in index else _nearest([name], names)
+            raise InputError(f"columns[{key!r}] names a column that is not there, {name!r}{hint}")
         if name in found.values():
             raise InputError(f"columns gives {name!r} two roles; name a different column for {key!r}")
         found[role] = name
@@ -106,6 +138,8 @@ def match_columns(names: Sequence[str], columns: Mapping[str, str]) -> dict[str,
             found[role] = candidates[0]
         elif role in REQUIRED:
             wanted = " or ".join(map(repr, aliases))
+            if any(name.lower() in aliases for name in index):
+                raise InputError(f"frame has no column for the {role} ({wanted}); {in_index}")
             raise InputError(
                 f"frame has no column for the {role} ({wanted}){_nearest(aliases, names, free)}; "
                 f"rename it or say columns={{{role!r}: ...}}"
@@ -131,11 +165,40 @@ def _ids(name: str, series: nw.Series[Any]) -> Array:
     return _objects_of_text(series.to_numpy())
 
 
-def _numeric(name: str, series: nw.Series[Any]) -> Array:
-    if any(series.dtype == text for text in (nw.String, nw.Categorical, nw.Enum)):
-        came = next((value for value in series.head(1000).to_list() if value is not None), None)
-        raise InputError(f"column {name!r} must hold numbers, got text such as {came!r}; convert it to numbers first")
-    return series.to_numpy()
+def _plain(series: nw.Series[Any]) -> nw.Series[Any]:
+    """A dictionary array of pyarrow as the values it stands for: on its way to numpy it would lose its nulls."""
+    if series.dtype == nw.Categorical and series.implementation.is_pyarrow():
+        native: Any = series.to_native()
+        return nw.from_native(native.cast(native.type.value_type), series_only=True)
+    return series
+
+
+def _numeric(name: str, given: nw.Series[Any]) -> Array:
+    """Numbers, also those that a category stands for. A column of nothing but nulls has no kind: all is missing."""
+    series = _plain(given)
+    if not any(series.dtype == text for text in (nw.String, nw.Categorical, nw.Enum)):
+        return series.to_numpy()
+    present = series.drop_nulls()
+    if len(present) == 0:
+        return np.full(len(series), np.nan)
+    came = present.head(1).to_list()[0]
+    if not isinstance(came, str):
+        return series.to_numpy()
+    category, fix = "", "convert it to numbers first"
+    if given.dtype != nw.String:
+        category, fix = "a category of ", _conversion(name, came, given.implementation)
+    raise InputError(f"column {name!r} must hold numbers, got {category}text such as {came!r}; {fix}")
+
+
+def _conversion(name: str, came: str, library: nw.Implementation) -> str:
+    """How a category of text becomes numbers: by reading the text, or by saying what each stands for."""
+    is_number = came.strip().replace(".", "", 1).isdigit()
+    if library.is_pandas_like():
+        return f"convert it, as in df[{name!r}]" + (".astype(float)" if is_number else f".map({{{came!r}: 1, ...}})")
+    if library.is_polars():
+        step = "cast(pl.Float64)" if is_number else f"replace_strict({{{came!r}: 1, ...}})"
+        return f"convert it, as in pl.col({name!r}).cast(pl.String).{step}"
+    return "convert it to text and that to numbers first"
 
 
 def _values(series: nw.Series[Any]) -> Array:
@@ -187,9 +250,10 @@ def _check_sizes(name: str, sizes: npt.NDArray[np.int64]) -> None:
         row = int((sizes < 0).argmax())
         raise InputError(f"column {name!r} must hold lists of numbers, got something else in row {row}")
     for row in np.flatnonzero(sizes != sizes[:1])[:1]:
+        first = counted(int(sizes[0]), "number", "numbers")
         raise InputError(
-            f"column {name!r} must hold vectors of one length, got {int(sizes[0])} numbers in row 0 and "
-            f"{int(sizes[row])} in row {row}; correct the row"
+            f"column {name!r} must hold vectors of one length, got {first} in row 0 and "
+            f"{int(sizes[row]):,} in row {row}; correct the row"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import warnings
 from collections.abc import Mapping
 from typing import Any, cast
@@ -10,7 +11,17 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from cutline._arrays import differs, is_missing, is_whole, one_dimensional, plain_array, whole_numbers
+from cutline._arrays import (
+    counted,
+    differs,
+    is_missing,
+    is_whole,
+    one_dimensional,
+    plain_array,
+    plain_scalar,
+    same_length,
+    whole_numbers,
+)
 from cutline._checks import check_number
 from cutline.errors import CutlineWarning, InputError
 
@@ -74,8 +85,36 @@ def check_shared(run: Mapping[Any, Any], qrels: Mapping[Any, Any]) -> None:
             f"run and qrels share no query: run has ids such as {next(iter(run))!r}, qrels {judged}; write them alike"
         )
     if lost:
-        message = f"{lost} of {len(qrels)} judged queries are not in the run: they have no list to cut and do not count"
+        so = "is not in the run: it has no list" if lost == 1 else "are not in the run: they have no lists"
+        message = f"{lost} of {counted(len(qrels), 'judged query', 'judged queries')} {so} to cut and will not count"
         warnings.warn(message, CutlineWarning, stacklevel=3)
+    if _looks_swapped(run, qrels):
+        message = (
+            "run holds few whole numbers, often tied, and qrels fractions, as if one were the other; "
+            "Queries.from_dicts(run, qrels) takes the scores first, then the labels"
+        )
+        warnings.warn(message, CutlineWarning, stacklevel=3)
+
+
+def _looks_swapped(run: Mapping[Any, Mapping[Any, Any]], qrels: Mapping[Any, Mapping[Any, Any]]) -> bool:
+    """Scores that look like labels beside labels that look like scores. Either alone is nothing odd: a run of ranks
+    holds whole numbers too, clicks give fractions for labels, and pools judge items that a run lacks."""
+    values: set[Any] = set()
+    tied = False
+    for listed in run.values():
+        of_list = list(listed.values())
+        if not all(is_whole(value) or (isinstance(value, float) and value.is_integer()) for value in of_list):
+            return False
+        distinct = set(of_list)
+        tied = tied or len(distinct) < len(of_list)
+        values |= distinct
+        if len(values) > 10:
+            return False
+    if not tied and len(values) > 1:
+        return False
+    labels = [label for judged in qrels.values() for label in judged.values()]
+    fractions = sum(isinstance(label, float) and math.isfinite(label) and not label.is_integer() for label in labels)
+    return 2 * fractions > len(labels)
 
 
 def checked_offsets(values: Any, n_items: int) -> Ints:
@@ -94,7 +133,17 @@ def checked_offsets(values: Any, n_items: int) -> Ints:
 
 
 def checked_group(values: Any, n_items: int) -> Ints:
-    sizes = whole_numbers("group", values)
+    given = plain_array("group", values)
+    try:
+        return _checked_sizes(given, n_items)
+    except InputError as problem:
+        if len(given) == n_items:
+            raise InputError(f"{problem}; it has one value per item: did you mean qid=?") from None
+        raise
+
+
+def _checked_sizes(given: Array, n_items: int) -> Ints:
+    sizes = whole_numbers("group", given)
     for i in np.flatnonzero(sizes < 1)[:1]:
         raise InputError(
             f"group must hold sizes of at least 1, got {int(sizes[i])} for query {int(i)}; "
@@ -108,25 +157,53 @@ def checked_group(values: Any, n_items: int) -> Ints:
     return sizes
 
 
-def position_of(query: Any, n: int) -> int:
+def check_qid(qid: Array, n_items: int) -> None:
+    """One id per item; sizes of queries, handed over as ids, are recognised by their sum."""
+    if len(qid) != n_items and qid.dtype.kind in "iu" and qid.ndim == 1 and int(qid.sum()) == n_items:
+        raise InputError(
+            f"qid must have one value per item, {n_items:,} in all, got {len(qid):,} that add up to it; "
+            "did you mean group=?"
+        )
+    same_length("qid", len(qid), n_items, "item")
+
+
+def position_of(query: Any, n: int, ids: Array | None, table: str = "queries") -> int:
     if not is_whole(query):
-        raise InputError(f"a query is found by its row number, got {query!r}; select() takes many, or a mask")
+        hint = _by_id(query, ids, table) or "; select() takes many, or a mask"
+        raise InputError(f"a query is found by its row number, got {query!r}{hint}")
     if not -n <= query < n:
-        raise IndexError(f"there is no query {int(query)}: the table has {n}, from 0 to {n - 1}")
+        there = f"the table has {n}, from 0 to {n - 1}" if n > 1 else f"the table has {('none', 'only query 0')[n]}"
+        raise IndexError(f"there is no query {int(query)}: {there}{_by_id(query, ids, table)}")
     return int(query) % n
 
 
-def selected_rows(which: Any, n: int) -> Ints:
+def _by_id(query: Any, ids: Array | None, table: str = "queries") -> str:
+    """What to write where an id is at hand and not a row number; nothing where what came cannot be an id."""
+    if not isinstance(query, str) and not (is_whole(query) and ids is not None and query in ids.tolist()):
+        return ""
+    if ids is None:
+        return "; there are no query ids"
+    if table == "queries":
+        return f"; to choose by id: queries.select(np.isin(queries.query_ids, [{plain_scalar(query)!r}]))"
+    return f"; the row of an id: int(np.flatnonzero({table}.query_ids == {plain_scalar(query)!r})[0])"
+
+
+def selected_rows(which: Any, n: int, ids: Array | None) -> Ints:
     if isinstance(which, slice):
         return np.arange(n, dtype=np.int64)[which]
-    array = plain_array("which", which)
+    if is_whole(which):
+        raise InputError(f"which must be several row numbers or a mask, got {which!r}; write queries[{which}] for one")
+    array = plain_array("which", [which] if isinstance(which, str) else which)
     if array.dtype == np.bool_:
         if array.shape != (n,):
             raise InputError(f"a mask must have one truth value per query, {n:,} in all, got shape {array.shape}")
         return np.flatnonzero(array)
+    for value in array.ravel() if array.dtype == object else ():
+        if isinstance(value, str):
+            raise InputError(f"which must be row numbers or a mask, got the text {value!r}{_by_id(value, ids)}")
     index = whole_numbers("which", array)
     for i in index[(index < -n) | (index >= n)][:1]:
-        raise InputError(f"which must be row numbers of queries, from 0 to {n - 1}, got {int(i)}")
+        raise InputError(f"which must be row numbers of queries, from 0 to {n - 1}, got {int(i)}{_by_id(i, ids)}")
     index = np.where(index < 0, index + n, index)
     for i in np.flatnonzero(np.bincount(index, minlength=n) > 1)[:1]:
         raise InputError(f"query {int(i)} is selected twice; a copy is no new evidence: select each query once")
@@ -144,16 +221,10 @@ def count_of(share_or_count: Any, n: int) -> int:
             raise InputError(f"a share must be in (0, 1), got {share!r}{hint}")
         count = round(share * n)
     if not 0 < count < n:
-        raise InputError(f"split must leave queries on both sides, got {share_or_count!r} of {n:,} queries")
+        raise InputError(
+            f"split must leave queries on both sides, got {share_or_count!r} of {counted(n, 'query', 'queries')}"
+        )
     return count
-
-
-def generator_of(rng: Any) -> np.random.Generator:
-    if isinstance(rng, np.random.Generator):
-        return rng
-    if not is_whole(rng) or rng < 0:
-        raise InputError(f"rng must be a whole number of at least 0 or a numpy Generator, got {rng!r}")
-    return np.random.default_rng(int(rng))
 
 
 def keyed_hash(seed: Any) -> hashlib.blake2b:

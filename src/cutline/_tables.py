@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from cutline._arrays import plain_scalar
+from cutline._arrays import nearest_name, plain_scalar
 from cutline.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,6 +20,28 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+
+
+def check_is_queries(value: Any, *, name: str = "queries") -> Queries:
+    """The table itself, or an error that says how what came becomes one."""
+    room: Any = sys.modules.get("cutline.queries")  # loaded if there is any table; to import it would be a cycle
+    if room is not None and isinstance(value, room.Queries):
+        return cast("Queries", value)
+    came, fix = type(value).__name__, "cl.Queries.from_frame(df) and cl.Queries.from_arrays make them"
+    ours = type(value).__module__.startswith("cutline.")
+    if ours and came == "Slates":
+        fix = "slates.queries holds the queries that were cut"
+    elif ours and came == "Query":
+        fix = "queries[i : i + 1] is a table of one query"
+    elif isinstance(value, str | bytes | Path):
+        came, fix = repr(value), "read the file into a frame first, for cl.Queries.from_frame(df)"
+    elif isinstance(value, Mapping):
+        fix = "cl.Queries.from_dicts(run, qrels) makes them"
+    elif isinstance(value, type):
+        came = f"the class {value.__name__}"
+    elif isinstance(value, tuple | list) and value and room is not None and isinstance(value[0], room.Queries):
+        fix = "pass one of the tables in it, as in: one, other = queries.split(0.5, rng=0)"
+    raise InputError(f"{name} must be cl.Queries, got {came}; {fix}")
 
 
 def query_at(queries: Queries, row: int) -> int:
@@ -45,6 +69,18 @@ def check_queries(queries: Queries) -> None:
                 "Queries.from_arrays(qid=...) brings the rows of one query together"
             )
         seen[value] = i
+
+
+def check_column(queries: Queries, name: Any) -> None:
+    """An extra column. What the fixed ones hold are fields of the table."""
+    if not isinstance(name, str):
+        raise InputError(f"a column is named by text, got {name!r}; pass one name, such as 'device'")
+    if name in queries.columns:
+        return
+    held = {"item_id": queries.item_ids, "score": queries.scores, "label": queries.labels, "vector": queries.vectors}
+    fixed = ["query_id", *(role for role, values in held.items() if values is not None)]
+    known = nearest_name(name, queries.columns)
+    raise InputError(f"there is no column {name!r} besides {', '.join(fixed)}{known}")
 
 
 def check_values(queries: Queries) -> None:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from cutline import statements
 from cutline._display import html_table, text_table
-from cutline.calibration import fingerprint_text
-from cutline.certificate import Abstention, Certificate
-from cutline.curve import lengths_of
-from cutline.cutting import fingerprint, units_of
+from cutline._tables import check_is_queries
+from cutline.certificate import Abstention, Certificate, Findings
+from cutline.cutting import (
+    badness_of,
+    check_judged,
+    fingerprint,
+    fingerprint_text,
+    judged_labels,
+    lengths_of,
+    scores_of,
+    units_of,
+)
 from cutline.errors import CutlineWarning, InputError
 from cutline.evidence import Betting, Convex
 from cutline.losses import sums_by_list
@@ -60,10 +69,10 @@ class Sizes:
 class Audit:
     """A verdict on held-out queries, and the figures behind it.
 
-    `verdict`: "confirmed" if even the upper end of the interval is at most alpha; "holds" if the estimate is;
-    "above" if one-sided p ≤ 0.01 against "the risk is at most alpha"; else "inconclusive", which is usual for a
-    risk near alpha. An honest certificate is above alpha with probability up to delta, so "above" proves no defect:
-    or the queries changed.
+    `verdict`: "confirmed" if even the upper end of the interval is at most alpha; "holds" if the estimate is; "above"
+    if one-sided p ≤ 0.01 against "the risk is at most alpha"; else "inconclusive", as is usual for a risk near alpha.
+    Up to a share delta of honest calibrations are above alpha, and 1 % of audits of the others say so by chance: so
+    "above" proves no defect; or the queries have changed.
     """
 
     verdict: Verdict
@@ -87,8 +96,8 @@ class Audit:
     calibration_data: bool
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in plain types, for JSON."""
-        return asdict(self)
+        """Everything in plain types, for JSON; an infinite threshold is None, as JSON has no infinity."""
+        return {**asdict(self), "threshold": self.threshold if math.isfinite(self.threshold) else None}
 
     def statement(self) -> str:
         """The verdict in words."""
@@ -98,11 +107,13 @@ class Audit:
             "holds": "the estimate is at most alpha, though the interval reaches above it",
             "inconclusive": "the estimate is above alpha, no further than chance explains; usual for a risk near alpha",
             "above": (
-                f"the risk is above alpha (p = {self.p_above:.2g}); up to a share delta = {self.delta:g} of honest "
-                "calibrations end so, or the queries, scores or labels have changed since"
+                f"the risk is above alpha (p = {self.p_above:.2g}); up to a share delta + 0.01 = "
+                f"{self.delta + SUSPICION:g} of honest calibrations end so, or the queries, scores or labels have "
+                "changed since"
             ),
         }[self.verdict]
-        return f"Verdict: {self.verdict}. The {self.loss} risk is {span}; alpha = {self.alpha:g}: {meaning}."
+        empty = "" if self.share_nonempty else " Every list is empty: nothing is shown."
+        return f"Verdict: {self.verdict}. The {self.loss} risk is {span}; alpha = {self.alpha:g}: {meaning}.{empty}"
 
     def _rows(self) -> list[tuple[str, object]]:
         low, middle, high = self.sizes.quartiles
@@ -128,17 +139,20 @@ class Audit:
         return html_table(self.statement(), self._rows())
 
 
-def audit(certificate: Certificate | Abstention, queries: Queries, *, by: str | Sequence[str] = ()) -> Audit:
+def audit(certificate: Certificate | Abstention, queries: Queries, *, by: str | Sequence[str] | None = None) -> Audit:
     """Cut the lists of judged queries that calibration never saw, and see whether the promise stands.
 
     `by` names columns that hold one value per query. The groups' intervals are Convex bounds, Bonferroni-wide over
-    the groups of their table; strata by list size are cut at quartiles of the sizes seen, empty lists apart.
+    the groups of their table; strata by list size are cut at quartiles of the sizes seen, empty lists apart. The
+    calibration queries are recognised, with a warning, where they are exactly the ones audited; parts of them are not.
     """
+    _check_given(certificate, queries)
     if not len(queries):
         raise InputError("queries must be at least 1 to audit on, got 0")
     slates = certificate.apply(queries)
-    badness = certificate.loss.relevance.badness(queries)
-    scores = certificate.scoring.item_scores(queries.scores, queries.offsets)
+    badness = badness_of(queries, certificate.loss.relevance)
+    check_judged(judged_labels(queries))
+    scores = scores_of(queries, certificate.scoring)
     own = fingerprint_text(fingerprint(scores, badness, queries.offsets), lengths_of(np.diff(queries.offsets)))
     known = own == certificate.calibration_fingerprint
     if known:
@@ -152,16 +166,16 @@ def audit(certificate: Certificate | Abstention, queries: Queries, *, by: str | 
     losses = losses_of(certificate, slates.chosen, shares, queries.offsets)
     order = queries.hash_order(certificate.seed)
     low, high, p_above = interval(losses[order], alpha=certificate.alpha)
-    names = [by] if isinstance(by, str) else list(by)
+    names = _names(by)
     sizes = slates.sizes
     return Audit(
-        verdict=_verdict(float(losses.mean()), high, p_above, certificate.alpha),
+        verdict=_verdict(mean_of(losses), high, p_above, certificate.alpha),
         alpha=certificate.alpha,
         delta=certificate.delta,
         threshold=certificate.threshold,
         n_queries=len(queries),
         n_items=queries.n_items,
-        risk=float(losses.mean()),
+        risk=mean_of(losses),
         low=low,
         high=high,
         p_above=p_above,
@@ -181,6 +195,19 @@ def losses_of(certificate: Certificate | Abstention, chosen: Flags, badness: Flo
     return units_of(certificate.loss, chosen, badness, offsets) / UNITS
 
 
+def mean_of(shares: Floats) -> float:
+    """The mean as calibrate takes it: added up in whole units, so that no order of queries and no float dust shows."""
+    from cutline.kernels.walk import UNITS
+
+    return _in_units(shares) / (len(shares) * UNITS)
+
+
+def _in_units(shares: Floats) -> int:
+    from cutline.kernels.walk import UNITS
+
+    return int(np.rint(shares * UNITS).astype(np.int64).sum())
+
+
 def interval(losses: Floats, *, alpha: float) -> tuple[float, float, float]:
     """Two one-sided betting bounds at 0.025 each, and the one-sided p-value against «the risk is at most alpha»."""
     star = Betting()
@@ -196,9 +223,9 @@ def figures_of(losses: Floats, chosen: Flags, badness: Floats, offsets: Integers
     good = np.where(np.isnan(badness), 0.0, 1.0 - badness)
     return {
         "share_nonempty": float(np.mean(sizes > 0)),
-        "risk_given_nonempty": float(losses[sizes > 0].mean()) if bool((sizes > 0).any()) else None,
-        "item_rate": float(badness[judged].mean()) if bool(judged.any()) else None,
-        "recall": float(good[chosen].sum() / good.sum()) if good.sum() > 0 else None,
+        "risk_given_nonempty": mean_of(losses[sizes > 0]) if bool((sizes > 0).any()) else None,
+        "item_rate": mean_of(badness[judged]) if bool(judged.any()) else None,
+        "recall": _in_units(good[chosen]) / _in_units(good) if _in_units(good) else None,
     }
 
 
@@ -215,6 +242,24 @@ def sizes_of(sizes: Integers) -> Sizes:
     )
 
 
+def _check_given(certificate: object, queries: object) -> None:
+    if not isinstance(certificate, Findings):
+        swapped = "; were the two arguments swapped?" if isinstance(queries, Findings) else ""
+        came = type(certificate).__name__
+        raise InputError(f"certificate must be what calibrate or load gave, got {came}{swapped}")
+    check_is_queries(queries)
+
+
+def _names(by: object) -> list[str]:
+    if by is None:
+        return []
+    names: list[Any] = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(cast(Iterable[Any], by))
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"by must name columns that hold one value per query, got {name!r}")
+    return names
+
+
 def _verdict(risk: float, high: float, p_above: float, alpha: float) -> Verdict:
     if risk <= alpha:
         return "confirmed" if high <= alpha else "holds"
@@ -228,7 +273,6 @@ def _strata(sizes: Integers) -> tuple[list[str], Integers]:
         return ["Empty"], np.zeros(len(sizes), np.int64)
     edges = np.unique(np.quantile(filled, [0.25, 0.5, 0.75], method="inverted_cdf"))
     bins = 1 + np.searchsorted(edges, sizes, side="left")
-    which = np.where(sizes > 0, bins, 0).astype(np.int64)
     names = {1: ["All"], 2: ["Short", "Long"], 3: ["Short", "Short-Medium", "Long"], 4: list(STRATA)}
     used = np.unique(bins[sizes > 0])
     labels = names[len(used)]
@@ -237,7 +281,9 @@ def _strata(sizes: Integers) -> tuple[list[str], Integers]:
 
 
 def _values(column: npt.NDArray[Any]) -> tuple[list[str], Integers]:
-    names, which = np.unique(np.asarray([str(value) for value in column], dtype=object), return_inverse=True)
+    plain = column.dtype.kind in "biuf"  # numbers are sorted as numbers, everything else as text
+    values = column if plain else np.asarray([str(value) for value in column], dtype=object)
+    names, which = np.unique(values, return_inverse=True)
     return [str(name) for name in names], which.astype(np.int64)
 
 
@@ -251,7 +297,7 @@ def _groups(losses: Floats, sizes: Integers, names: Iterable[str], which: Intege
         Group(
             name=name,
             n_queries=int(mask.sum()),
-            risk=float(losses[mask].mean()),
+            risk=mean_of(losses[mask]),
             low=max(0.0, 1.0 - convex.upper_bound(1.0 - losses[mask], delta=level)),
             high=convex.upper_bound(losses[mask], delta=level),
             mean_size=float(sizes[mask].mean()),

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from cutline._checks import check_level, check_whole
+from cutline._checks import check_level, check_piece, check_whole
 from cutline._record import CurvePoints, Refusal
+from cutline._tables import check_is_queries
 from cutline.certificate import Abstention, Certificate
-from cutline.curve import RiskCurve, length_quantiles, unit_losses
+from cutline.curve import RiskCurve, check_pieces, length_quantiles
+from cutline.cutting import MOST_SUMMED, Lists, unit_losses
 from cutline.errors import InputError
 from cutline.evidence import Betting, Convex, Evidence
 from cutline.judging import Judge, judge_of
@@ -51,15 +52,16 @@ def calibrate(
 
     With probability at least 1 - delta over the draw of the calibration queries, the procedure abstains or returns a
     threshold whose risk (the expected loss of a new query from the same source) is at most alpha. Nothing is promised
-    for a single list, for groups of queries, or if any argument was chosen after seeing the labels.
+    for a single list, for groups of queries, or if any argument was chosen after seeing the calibration queries, their
+    scores included.
 
     `queries` may be a RiskCurve; loss, scoring, sets and thresholds are then those of the curve.
     """
     alpha, delta = check_level("alpha", alpha), check_level("delta", delta)
     evidence = Betting() if evidence is None else evidence
     sequence = FixedSequence() if sequence is None else sequence
-    _check_kind("evidence", evidence, Evidence, "cl.evidence.Convex()")
-    _check_kind("sequence", sequence, TestingOrder, "cl.FixedSequence()")
+    check_piece("evidence", evidence, Evidence, "cl.evidence.Convex()")
+    check_piece("sequence", sequence, TestingOrder, "cl.FixedSequence() or cl.Fallback()")
     seed = check_whole("seed", seed, least=-(2**63))
     if isinstance(queries, RiskCurve):
         _refuse_second_choice({"loss": loss, "scoring": scoring, "sets": sets, "thresholds": thresholds})
@@ -68,10 +70,8 @@ def calibrate(
         if loss is None:
             raise InputError("loss is wanted: such as loss=cl.FalseDiscovery(cl.Grade(at_least=3))")
         scoring, sets = AsGiven() if scoring is None else scoring, Threshold() if sets is None else sets
-        _check_kind("loss", loss, Loss, "cl.FalseDiscovery(cl.Grade(at_least=3))")
-        _check_kind("scoring", scoring, Scoring, "cl.AsGiven()")
-        _check_kind("sets", sets, SetRule, "cl.Threshold()")
-        _check_queries(queries)
+        check_pieces(loss=loss, scoring=scoring, sets=sets)
+        check_is_queries(queries)
         if len(queries) < 2:
             _refuse_few(len(queries))
         search = search_of_queries(
@@ -168,7 +168,7 @@ def _conclude(trail: _Trail, settings: dict[str, Any], farthest: int | None, tes
         "share_nonempty": nonempty / n,
         "mean_size": int(sums[walk.CHOSEN]) / n,
         "risk_given_nonempty": int(sums[walk.LOSS_NONEMPTY]) / unit_losses(nonempty) if nonempty else None,
-        "item_rate": int(sums[walk.BAD]) / unit_losses(judged) if judged else None,
+        "item_rate": int(sums[walk.BAD]) / unit_losses(judged) if 0 < judged <= MOST_SUMMED else None,
         "list_lengths": length_quantiles(search.lengths),
         "curve": CurvePoints(
             threshold=thresholds.tolist(),
@@ -176,14 +176,15 @@ def _conclude(trail: _Trail, settings: dict[str, Any], farthest: int | None, tes
             bound=bounds[:-1].tolist(),
             mean_size=(rows[:, walk.CHOSEN] / n).tolist(),
         ),
-        "calibration_fingerprint": fingerprint_text(search.fingerprint, search.lengths),
+        "calibration_fingerprint": search.fingerprint,
     }
+    everything = search.falling and not search.exact and int(sums[walk.CHOSEN]) == found["n_items"]
     if farthest is not None:
         return Certificate(**found, certified_threshold=_answer(trail, threshold, farthest, tested))
     if isinstance(settings["sequence"], Fallback):
         return Abstention(**found, refusal=_refusal_of_shares(trail, settings))
     first_losses = losses[-1] if ordered else None
-    return Abstention(**found, refusal=_refusal(settings, found["risk"], float(bounds[-1]), first_losses))
+    return Abstention(**found, refusal=_refusal(settings, found["risk"], float(bounds[-1]), first_losses, everything))
 
 
 def _answer(trail: _Trail, threshold: float, farthest: int, tested: int) -> float:
@@ -193,31 +194,39 @@ def _answer(trail: _Trail, threshold: float, farthest: int, tested: int) -> floa
     if tested > farthest + 1:
         failing = trail.row(farthest + 1)[0]
         return float(np.nextafter(failing, np.inf)) if trail.search.falling else failing
-    if np.isinf(threshold):
-        raise InputError("queries have no score that a threshold could change: min_size and max_size fix every list")
+    if np.isinf(threshold):  # the sizes allowed fix every list, whatever the threshold: any is certified
+        scores = cast(Lists, trail.search.lists).scores
+        return float(scores.min() if trail.search.falling else scores.max())
     return threshold if trail.search.falling else float(np.nextafter(threshold, np.inf))
 
 
-def _refusal(settings: dict[str, Any], risk: float, bound: float, losses: Floats | None) -> Refusal:
+def _refusal(settings: dict[str, Any], risk: float, bound: float, losses: Floats | None, everything: bool) -> Refusal:
     """Why the walk never began, and what would help."""
     alpha = settings["alpha"]
     if risk < alpha:
         reason = f"At the very first threshold the upper bound on the risk is {bound:.4g}, above alpha = {alpha:g}."
     else:
         reason = f"The very first threshold has a risk of {risk:.4g} on these queries, not below alpha = {alpha:g}."
+    if everything:
+        reason += (
+            " Every item is kept there already: let the thresholds begin higher, within the range of the scores, and "
+            "calibrate on new queries."
+        )
     needed = _needed(settings, risk, losses, delta=settings["delta"])
     return Refusal(reason=reason, smallest_alpha=bound if bound < 1 else None, queries_needed=needed)
 
 
 def _refusal_of_shares(trail: _Trail, settings: dict[str, Any]) -> Refusal:
     """The same for Fallback, where every threshold failed at its own share of delta; the nearest miss is told."""
+    from cutline.kernels.walk import LOSS
+
     search, alpha = trail.search, settings["alpha"]
     thresholds, sums = (np.concatenate(part) for part in list(zip(*trail.kept, strict=True))[1:])
     shares = np.array(settings["sequence"].shares(len(thresholds)))
     held = np.flatnonzero(shares > 0)
     ordered = settings["evidence"].needs == "order"
     if ordered:  # bounds by betting are dear: those of the smallest mean losses will do
-        held = np.sort(held[np.argsort(sums[held, 0], kind="stable")[:SHOWN]])
+        held = np.sort(held[np.argsort(sums[held, LOSS], kind="stable")[:SHOWN]])
     losses = search.losses_at(thresholds[held]) if ordered else np.empty((len(held), 0))
     bounds = np.ones(len(held))
     for share in np.unique(shares[held]):
@@ -225,10 +234,11 @@ def _refusal_of_shares(trail: _Trail, settings: dict[str, Any]) -> Refusal:
         bounds[rows] = trail.judge.bounds(sums[held[rows]], losses[rows], delta=share * settings["delta"])
     best = int(np.argmin(bounds))
     bound, level = float(bounds[best]), float(shares[held[best]] * settings["delta"])
-    risk = int(sums[held[best], 0]) / unit_losses(search.n_queries)
+    risk = int(sums[held[best], LOSS]) / unit_losses(search.n_queries)
     reason = (
         f"Each of the {len(thresholds):,} thresholds had its own share of delta, and none was certified at alpha = "
-        f"{alpha:g}; the nearest, {thresholds[held[best]]:.6g}, has the upper bound {bound:.4g} at level {level:.3g}."
+        f"{alpha:g}; about the nearest, {thresholds[held[best]]:.6g}, "
+        f"has the upper bound {bound:.4g} at level {level:.3g}."
     )
     needed = _needed(settings, risk, losses[best] if ordered else None, delta=level)
     return Refusal(reason=reason, smallest_alpha=bound if bound < 1 else None, queries_needed=needed)
@@ -245,25 +255,9 @@ def _needed(settings: dict[str, Any], risk: float, losses: Floats | None, *, del
     return queries_for(like, alpha=settings["alpha"], delta=delta, expected_risk=risk, spread=spread)
 
 
-def fingerprint_text(fingerprint: tuple[int, int], lengths: dict[int, int]) -> str:
-    """A fingerprint of calibration lists as text; the order of the queries does not enter it."""
-    words = [*fingerprint, *(part for pair in sorted(lengths.items()) for part in pair)]
-    return sha256(",".join(map(str, words)).encode()).hexdigest()[:32]
-
-
 def _spread(length: int, wanted: int) -> Integers:
     """At most `wanted` positions of 0 … length-1, evenly, both ends included."""
     return np.unique(np.linspace(0, length - 1, min(wanted, length)).astype(np.int64))
-
-
-def _check_queries(queries: object) -> None:
-    from cutline.queries import Queries
-
-    if not isinstance(queries, Queries):
-        raise InputError(
-            f"queries must be cl.Queries or a cl.RiskCurve, got {type(queries).__name__}; "
-            "cl.Queries.from_frame and cl.Queries.from_arrays make them"
-        )
 
 
 def _refuse_few(count: int) -> None:
@@ -276,8 +270,3 @@ def _refuse_second_choice(own: dict[str, Any]) -> None:
         raise InputError(
             f"a RiskCurve has its own {', '.join(given)}; set them in RiskCurve.empty and leave them out here"
         )
-
-
-def _check_kind(name: str, value: object, kind: Any, example: str) -> None:
-    if isinstance(value, type) or not isinstance(value, kind):
-        raise InputError(f"{name} must be an object such as {example}, got {value!r}")

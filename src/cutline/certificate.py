@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cutline import statements
+from cutline._arrays import vectors_of
 from cutline._display import html_table, text_table
-from cutline._files import write_whole
+from cutline._files import shortened, write_whole
 from cutline._record import (
     SCHEMA,
     CurvePoints,
@@ -28,11 +29,13 @@ from cutline._record import (
     seal_of,
     write_record,
 )
+from cutline._tables import check_is_queries
 from cutline._version import __version__
+from cutline.cutting import check_vectors, chosen_rows, cut_all, scores_of
 from cutline.errors import CannotApplyError, CertificateError, CutlineWarning, InputError
 from cutline.evidence import EVIDENCE, Evidence
 from cutline.losses import LOSSES, FalseDiscovery, Loss, Miss
-from cutline.preferences import SCORINGS, Scoring
+from cutline.preferences import SCORINGS, AsGiven, Scoring
 from cutline.relevance import RELEVANCES, Relevance
 from cutline.sequence import SEQUENCES, TestingOrder
 from cutline.sets import RULES, SetRule, Threshold
@@ -98,14 +101,13 @@ class Findings:
 
     def apply(self, queries: Queries) -> Slates:
         """Cut the lists of new queries, with the same scoring, rule and comparison as when calibrating."""
-        from cutline.cutting import cut_all
         from cutline.slates import Slates
 
+        check_is_queries(queries)
         threshold = self._usable_threshold()
-        if self.sets.needs_vectors and queries.vectors is None:
-            raise InputError(f"queries have no vectors, and {self.sets.name} needs them: pass vectors=")
-        self.warn_of_lengths(queries)
-        scores = self.scoring.item_scores(queries.scores, queries.offsets)
+        check_vectors(queries, self.sets)
+        self._warn_of_lengths(queries)
+        scores = scores_of(queries, self.scoring)
         chosen, order = cut_all(self.sets, scores, queries.offsets, queries.vectors, threshold)
         return Slates(queries=queries, chosen=chosen, order=order)
 
@@ -123,15 +125,19 @@ class Findings:
             return np.empty(0, np.int64)
         if self.sets.needs_vectors and vectors is None:
             raise InputError(f"vectors are wanted, as {self.sets.name} needs them")
-        if self.scoring.name != "as-given":
+        if vectors is not None:
+            vectors = vectors_of(vectors, len(outputs))
+        if type(self.scoring) is not AsGiven:
             outputs = self.scoring.item_scores(outputs, np.array([0, len(outputs)]))
-        return self.sets.choose(outputs, vectors, threshold)
+        if type(self.sets) is Threshold:
+            return self.sets.choose(outputs, vectors, threshold)
+        return chosen_rows(self.sets, outputs, vectors, threshold)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it as sealed JSON, whole or not at all. The same certificate always gives the same bytes."""
         write_whole(path, write_record(self._record()))
 
-    def warn_of_lengths(self, queries: Queries) -> None:
+    def _warn_of_lengths(self, queries: Queries) -> None:
         """Warn where win rates meet list lengths that calibration never saw: there a threshold means something
         else."""
         sizes = np.diff(queries.offsets)
@@ -153,7 +159,7 @@ class Findings:
         return Record(
             schema=self.schema, cutline=self.cutline, alpha=self.alpha, delta=self.delta,
             threshold=None if self.abstention else self.threshold, n_queries=self.n_queries, n_items=self.n_items,
-            loss=_named(self.loss, LOSSES, {"name": self.loss.name}),
+            loss=_named(self.loss, LOSSES, self.loss.settings()),
             relevance=_named(relevance, RELEVANCES, relevance.settings()), unjudged=relevance.unjudged,
             scoring=_named(self.scoring, SCORINGS, self.scoring.settings()),
             sets=_named(self.sets, RULES, self.sets.settings()),
@@ -168,17 +174,19 @@ class Findings:
 
     def _rows(self) -> list[tuple[str, object]]:
         given = self.risk_given_nonempty
+        bar = f", {-math.log(self.delta):.3g} certifies" if self.sequence.name == "fixed" else ""
         return [
             (
                 "risk on calibration",
-                f"{self.risk:.4f}  (log evidence {self.log_evidence:.3g}, {_spoken(self.evidence.settings())})",
+                f"{self.risk:.4f}  (log evidence {self.log_evidence:.3g}{bar})",
             ),
             ("mean list size", f"{self.mean_size:.2f}  ({statements.percent(self.share_nonempty)} of lists non-empty)"),
             ("risk of non-empty lists", "n/a" if given is None else f"{given:.4f}"),
             ("pooled item rate", "n/a" if self.item_rate is None else f"{self.item_rate:.4f}"),
             ("good", statements.goodness(self.loss.relevance) + f", unjudged {self.loss.relevance.unjudged}"),
-            ("calibrated on", f"{self.n_queries:,} queries, {self.n_items:,} items; {self.tested:,} thresholds tested"),
-            ("scoring, sets", f"{_spoken(self.scoring.settings())}; {_spoken(self.sets.settings())}"),
+            ("calibrated on", f"{self.n_queries:,} queries, {self.n_items:,} items"),
+            ("thresholds tested", f"{self.tested:,}"),
+            ("by", ", ".join(_spoken(piece.settings()) for piece in (self.evidence, self.scoring, self.sets))),
         ]
 
 
@@ -190,7 +198,8 @@ class Certificate(Findings):
 
     @property
     def threshold(self) -> float:
-        """λ̂: keep items scoring at least this much."""
+        """λ̂: keep items scoring at least this much. Where scoring is not as given, or sizes are bounded, a comparison
+        of raw scores with it cuts other lists: use `apply` or `choose`."""
         return self.certified_threshold
 
     def statement(self) -> str:
@@ -199,9 +208,10 @@ class Certificate(Findings):
 
     def _title(self) -> str:
         name = "Certificate (approximate only)" if self.asymptotic else "Certificate"
-        confidence = statements.confidence(self.delta)
-        threshold, alpha = statements.number(self.threshold), statements.number(self.alpha)
-        return f"{name}: keep score ≥ {threshold}; {self.loss.name} risk ≤ {alpha} with confidence {confidence}"
+        kept = statements.what_is_kept(self).removesuffix(".")
+        risk = f"{self.loss.name} risk ≤ {statements.number(self.alpha)}"
+        empty = "" if self.share_nonempty else "; EVERY LIST IS EMPTY"
+        return f"{name}: {kept[0].lower()}{kept[1:]}; {risk} with confidence {statements.confidence(self.delta)}{empty}"
 
     def __repr__(self) -> str:
         return text_table(self._title(), self._rows())
@@ -256,18 +266,16 @@ class Abstention(Findings):
         risk = f"{self.loss.name} risk ≤ {statements.number(self.alpha)}"
         return f"Abstention: nothing certified for {risk}. {self.refusal.reason}"
 
+    def _helps(self) -> list[tuple[str, object]]:
+        smallest, needed = self.refusal.smallest_alpha, self.refusal.queries_needed
+        covered = "n/a" if smallest is None else f"{statements.upwards(smallest)} (no guarantee covers it)"
+        return [("smallest alpha", covered), ("queries needed", "n/a" if needed is None else f"about {needed:,}")]
+
     def __repr__(self) -> str:
-        helps = self.refusal
-        smallest = (
-            "n/a"
-            if helps.smallest_alpha is None
-            else f"{statements.upwards(helps.smallest_alpha)} (no guarantee covers it)"
-        )
-        needed = "n/a" if helps.queries_needed is None else f"about {helps.queries_needed:,}"
-        return text_table(self._title(), [("smallest alpha", smallest), ("queries needed", needed), *self._rows()])
+        return text_table(self._title(), [*self._helps(), *self._rows()])
 
     def _repr_html_(self) -> str:
-        return html_table(self._title(), self._rows())
+        return html_table(self._title(), [*self._helps(), *self._rows()])
 
 
 def load(
@@ -281,12 +289,16 @@ def load(
 ) -> Certificate | Abstention:
     """Read a certificate or an abstention. Nothing in the file is executed: pieces of your own are passed in
     again."""
+    source = shortened(path)
     try:
         text = Path(path).read_bytes()
-    except OSError as error:
-        raise CertificateError(f"{path}: cannot be read ({error.strerror}); check the path") from None
-    record = read_record(text, source=str(path))
-    found = _Pieces(str(path))
+    except TypeError:
+        raise InputError(f"path must be the path of a certificate, got {path!r}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise CertificateError(f"{source}: cannot be read ({reason}); check the path") from None
+    record = read_record(text, source=source)
+    found = _Pieces(source)
     relevance = found.relevance(record.relevance, record.unjudged, loss)
     common: dict[str, Any] = {name: getattr(record, name) for name in record.__struct_fields__}
     for name in ("threshold", "relevance", "unjudged", "asymptotic", "abstention"):
@@ -301,7 +313,7 @@ def load(
     if record.abstention is not None:
         return Abstention(**common, refusal=record.abstention)
     if record.threshold is None:
-        raise CertificateError(f"{path} has neither a threshold nor the reasons for an abstention; calibrate again")
+        raise CertificateError(f"{source} has neither a threshold nor the reasons for an abstention; calibrate again")
     return Certificate(**common, certified_threshold=record.threshold)
 
 
@@ -311,7 +323,7 @@ class _Pieces:
 
     def relevance(self, settings: dict[str, Any], unjudged: str, loss: Any) -> Relevance:
         """The relevance that a record describes; that of the loss given, if it is the same."""
-        given: Any = getattr(loss, "relevance", None)
+        given: Any = None if isinstance(loss, type) else getattr(loss, "relevance", None)
         if given is not None and given.unjudged != unjudged:
             raise CertificateError(
                 f"{self.source} was made with unjudged={unjudged!r}, got {given.unjudged!r}; pass the same loss"
@@ -330,9 +342,9 @@ class _Pieces:
         own = bool(settings.get("custom"))
         name = str(settings.get("name"))
         if given is not None:
-            if isinstance(given, type) or not hasattr(given, "name"):
+            if isinstance(given, type) or not hasattr(given, "name") or not hasattr(given, "settings"):
                 raise InputError(f"{role} must be an object as it was passed to calibrate, got {given!r}")
-            its = given.settings() if hasattr(given, "settings") else {"name": given.name}
+            its = given.settings()
             if as_written(_named(given, known, its)) != settings:
                 raise CertificateError(
                     f"{self.source} was made with {role} {_spoken(settings)}, got {_spoken(its)}; pass the same one"
@@ -345,7 +357,12 @@ class _Pieces:
                 f"pass it again: load(path, {where}=…)"
             )
         rest = {key: _thawed(value) for key, value in settings.items() if key != "name"}
-        return known[name](**rest, **(extra or {}))
+        try:
+            return known[name](**rest, **(extra or {}))
+        except (TypeError, InputError) as problem:
+            raise CertificateError(
+                f"{self.source} has {role} {_spoken(settings)}, which this cutline cannot build: {problem}"
+            ) from None
 
 
 def _named(piece: Any, known: Mapping[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
@@ -358,4 +375,5 @@ def _thawed(value: Any) -> Any:
 
 def _spoken(settings: Mapping[str, Any]) -> str:
     rest = ", ".join(f"{key}={value}" for key, value in settings.items() if key != "name" and value not in (None, 0))
-    return f"{settings['name']}({rest})" if rest else str(settings["name"])
+    name = str(settings.get("name"))
+    return f"{name}({rest})" if rest else name

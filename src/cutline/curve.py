@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from cutline._checks import check_piece
 from cutline._record import ListLengths
+from cutline._tables import check_is_queries
+from cutline.cutting import check_summable, fingerprint, judged_labels, lengths_of, prepared, unit_losses
 from cutline.errors import InputError
 from cutline.losses import Loss
 from cutline.preferences import AsGiven, Scoring
@@ -38,6 +41,7 @@ class RiskCurve:
     sums: Integers
     lengths: dict[int, int]
     fingerprint: tuple[int, int]
+    n_judged: int = 0
 
     @classmethod
     def empty(
@@ -51,44 +55,63 @@ class RiskCurve:
         """A curve of no queries, to add chunks to."""
         from cutline.kernels.walk import COLUMNS
 
-        scoring = AsGiven() if scoring is None else scoring
+        scoring, sets = AsGiven() if scoring is None else scoring, Threshold() if sets is None else sets
+        check_pieces(loss=loss, scoring=scoring, sets=sets)
         if isinstance(thresholds, str):
             raise InputError(f"thresholds of a curve must be numbers, got {thresholds!r}; pass thresholds=cl.grid(…)")
         values = check_thresholds(thresholds, loss=loss, scoring=scoring)
         sums = np.zeros((len(values), COLUMNS), np.int64)
         return cls(
-            loss=loss, scoring=scoring, sets=Threshold() if sets is None else sets, thresholds=values, sums=sums,
+            loss=loss, scoring=scoring, sets=sets, thresholds=values, sums=sums,
             lengths={}, fingerprint=(0, 0),
         )  # fmt: skip
 
     def add(self, queries: Queries) -> Self:
         """The curve with these queries added. Whole queries only: one split over two chunks would count as two."""
-        from cutline.cutting import Lists, fingerprint
         from cutline.walks import walk_of
 
-        scores = self.scoring.item_scores(queries.scores, queries.offsets)
-        badness = self.loss.relevance.badness(queries)
-        lists = Lists(
-            scores, queries.offsets, badness, self.loss, self.sets, np.arange(len(queries)), queries.vectors
-        )  # fmt: skip
+        check_is_queries(queries)
+        lists = prepared(queries, loss=self.loss, scoring=self.scoring, sets=self.sets)
         walk = walk_of(lists, self.thresholds, squares=True, losses=False)
-        sums = np.concatenate([stretch.sums for stretch in walk.stretches()])
-        low, high = fingerprint(scores, badness, queries.offsets)
-        added = replace(self, sums=sums, lengths=lengths_of(np.diff(queries.offsets)), fingerprint=(low, high))
+        added = replace(
+            self,
+            sums=np.concatenate([stretch.sums for stretch in walk.stretches()]),
+            lengths=lengths_of(np.diff(queries.offsets)),
+            fingerprint=fingerprint(lists.scores, lists.badness, queries.offsets),
+            n_judged=judged_labels(queries),
+        )
         return self.merge(added)
 
     def merge(self, other: RiskCurve) -> Self:
         """Both curves in one; they must have the same thresholds, loss, scoring and rule."""
+        if type(other) is not type(self):
+            raise InputError(f"other must be a RiskCurve, got {type(other).__name__}; add() takes queries")
         mine, theirs = self._meaning(), other._meaning()
-        if mine != theirs or not np.array_equal(self.thresholds, other.thresholds):
-            raise InputError(f"curves to merge must share thresholds, loss, scoring and sets, got {mine} and {theirs}")
+        differing = [f"{name}: {mine[name]} and {theirs[name]}" for name in mine if mine[name] != theirs[name]]
+        if differing or not np.array_equal(self.thresholds, other.thresholds):
+            differing = differing or ["thresholds with the same ends and count, and other values between"]
+            raise InputError(
+                f"curves to merge must share thresholds, loss, scoring and sets, got {'; '.join(differing)}"
+            )
+        check_summable(self.n_queries + other.n_queries)
         lengths = dict(Counter(self.lengths) + Counter(other.lengths))
         joined = tuple((one + two) % 2**64 for one, two in zip(self.fingerprint, other.fingerprint, strict=True))
-        return replace(self, sums=self.sums + other.sums, lengths=lengths, fingerprint=(joined[0], joined[1]))
+        return replace(
+            self,
+            sums=self.sums + other.sums,
+            lengths=lengths,
+            fingerprint=(joined[0], joined[1]),
+            n_judged=self.n_judged + other.n_judged,
+        )
 
-    def _meaning(self) -> tuple[Any, ...]:
-        relevance = self.loss.relevance
-        return self.loss.name, relevance.settings(), relevance.unjudged, self.scoring.settings(), self.sets.settings()
+    def _meaning(self) -> dict[str, object]:
+        return {
+            "loss": self.loss.settings(),
+            "relevance": (self.loss.relevance.settings(), self.loss.relevance.unjudged),
+            "scoring": self.scoring.settings(),
+            "sets": self.sets.settings(),
+            "thresholds": f"{len(self)} from {self.thresholds[0]:g} to {self.thresholds[-1]:g}",
+        }
 
     @property
     def n_queries(self) -> int:
@@ -120,19 +143,6 @@ class RiskCurve:
     def __repr__(self) -> str:
         span = f"{self.thresholds[0]:g} … {self.thresholds[-1]:g}"
         return f"RiskCurve({self.loss.name}, {self.n_queries:,} queries, {len(self):,} thresholds {span})"
-
-
-def unit_losses(n_queries: int) -> int:
-    """The sum of n losses of 1, in units."""
-    from cutline.kernels.walk import UNITS
-
-    return n_queries * UNITS
-
-
-def lengths_of(sizes: Integers) -> dict[int, int]:
-    """How many lists there are of each length."""
-    lengths, counts = np.unique(sizes, return_counts=True)
-    return {int(length): int(count) for length, count in zip(lengths, counts, strict=True)}
 
 
 def length_quantiles(lengths: dict[int, int]) -> ListLengths:
@@ -172,3 +182,10 @@ def check_thresholds(thresholds: npt.ArrayLike | None, *, loss: Loss, scoring: S
     if scoring.name == "win-rate" and (values.min() < 0 or values.max() > 1):
         raise InputError(f"thresholds of win rates must lie in [0, 1], got {values.min():g} to {values.max():g}")
     return values + 0.0
+
+
+def check_pieces(*, loss: object, scoring: object, sets: object) -> None:
+    """A loss, a scoring and a rule, as objects."""
+    check_piece("loss", loss, Loss, "cl.FalseDiscovery(cl.Grade(at_least=3))")
+    check_piece("scoring", scoring, Scoring, "cl.AsGiven() or cl.WinRate()")
+    check_piece("sets", sets, SetRule, "cl.Threshold()")

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from hashlib import sha256
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cutline.errors import InputError
 from cutline.losses import FalseDiscovery, Loss, Miss
-from cutline.relevance import Badness
-from cutline.sets import SetRule, Threshold
+from cutline.preferences import SCORINGS, Scoring
+from cutline.relevance import RELEVANCES, Badness, Relevance
+from cutline.sets import RULES, SetRule, Threshold
+
+if TYPE_CHECKING:
+    from cutline.queries import Queries
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+MOST_SUMMED = 1_700_000_000  # losses of 1, or bad items, whose sum in 1/UNITS fits 64 bits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +67,84 @@ class Stretch:
         return len(self.thresholds)
 
 
+def prepared(queries: Queries, *, loss: Loss, scoring: Scoring, sets: SetRule) -> Lists:
+    """The queries scored and judged, all of them in their own order, ready to be walked."""
+    check_vectors(queries, sets)
+    return Lists(
+        scores=scores_of(queries, scoring),
+        offsets=queries.offsets,
+        badness=badness_of(queries, loss.relevance),
+        loss=loss,
+        rule=sets,
+        order=np.arange(len(queries)),
+        vectors=queries.vectors,
+    )
+
+
+def check_vectors(queries: Queries, sets: SetRule) -> None:
+    """Vectors, where the rule needs them."""
+    if sets.needs_vectors and queries.vectors is None:
+        raise InputError(f"queries have no vectors, and {sets.name} needs them: pass vectors=")
+
+
+def scores_of(queries: Queries, scoring: Scoring) -> Floats:
+    """One finite score per item; what a scoring of one's own gives is checked, as compiled loops trust it."""
+    scores = scoring.item_scores(queries.scores, queries.offsets)
+    if type(scoring) in SCORINGS.values():
+        return scores
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    if scores.shape != (queries.n_items,) or not np.isfinite(scores).all():
+        raise InputError(
+            f"{scoring.name}: item_scores must give one finite score per item, {queries.n_items:,} of them, "
+            f"got shape {scores.shape}{'' if np.isfinite(scores).all() else ' with NaN or infinity'}"
+        )
+    return scores
+
+
+def badness_of(queries: Queries, relevance: Relevance) -> Badness:
+    """Badness of every item; what a relevance of one's own gives is checked."""
+    from cutline.kernels.walk import UNITS
+
+    badness = relevance.badness(queries)
+    if type(relevance) in RELEVANCES.values():
+        return badness
+    codes: npt.NDArray[Any] = np.ascontiguousarray(badness.codes)
+    unit = badness.unit
+    right = codes.shape == (queries.n_items,) and codes.dtype.char in "bql" and codes.dtype.itemsize in (1, 8)
+    if not right or not 0 < unit <= UNITS or int(codes.min(initial=0)) < -1 or int(codes.max(initial=0)) * unit > UNITS:
+        raise InputError(
+            f"{relevance.name}: badness must be int8 or int64 codes, one per item, -1 where an item is passed over, "
+            f"and code * unit at most {UNITS}; got {codes.dtype} codes of shape {codes.shape} and unit {unit!r}"
+        )
+    return Badness(codes, unit)
+
+
+def check_judged(n_judged: int) -> None:
+    """At least one label, or the ids of scores and labels did not match."""
+    if not n_judged:
+        raise InputError(
+            "queries have no labels at all: every label is missing; do the ids of scores and labels match?"
+        )
+
+
+def judged_labels(queries: Queries) -> int:
+    """How many items have a label."""
+    return 0 if queries.labels is None else len(queries.labels) - int(np.count_nonzero(np.isnan(queries.labels)))
+
+
+def chosen_rows(rule: SetRule, scores: Floats, vectors: npt.NDArray[Any] | None, threshold: float) -> Integers:
+    """The rows that a rule chooses of one list, after a check of what a rule of one's own gives."""
+    rows = rule.choose(scores, vectors, threshold)
+    if type(rule) in RULES.values():
+        return rows
+    rows = np.asarray(rows)
+    if rows.ndim != 1 or (len(rows) and not np.issubdtype(rows.dtype, np.integer)):
+        raise InputError(f"{rule.name}: choose must give the rows of the chosen items, got {rows!r}")
+    if len(rows) and (rows.min() < 0 or rows.max() >= len(scores) or len(np.unique(rows)) < len(rows)):
+        raise InputError(f"{rule.name}: choose must give each row once, from 0 to {len(scores) - 1}, got {rows!r}")
+    return rows.astype(np.int64)
+
+
 def cut_all(
     rule: SetRule, scores: Floats, offsets: Integers, vectors: npt.NDArray[Any] | None, threshold: float
 ) -> tuple[npt.NDArray[np.bool_], Integers]:
@@ -68,7 +153,7 @@ def cut_all(
         order, _ = rule.choose_all(scores, offsets, threshold)
     else:
         lists = [
-            begin + rule.choose(scores[begin:end], None if vectors is None else vectors[begin:end], threshold)
+            begin + chosen_rows(rule, scores[begin:end], None if vectors is None else vectors[begin:end], threshold)
             for begin, end in pairwise(offsets)
         ]
         order = np.concatenate([np.empty(0, np.int64), *lists]).astype(np.int64)
@@ -114,3 +199,28 @@ def fingerprint(scores: Floats, badness: Badness, offsets: Integers) -> tuple[in
     parts = on_threads([partial(one, *span) for span in spans(len(offsets) - 1, least=4096)])
     low, high = (sum(int(part[i]) for part in parts) for i in (0, 1))
     return low % 2**64, high % 2**64
+
+
+def fingerprint_text(sums: tuple[int, int], lengths: dict[int, int]) -> str:
+    """A fingerprint of lists as text; the order of the queries does not enter it."""
+    words = [*sums, *(part for pair in sorted(lengths.items()) for part in pair)]
+    return sha256(",".join(map(str, words)).encode()).hexdigest()[:32]
+
+
+def lengths_of(sizes: Integers) -> dict[int, int]:
+    """How many lists there are of each length."""
+    lengths, counts = np.unique(sizes, return_counts=True)
+    return {int(length): int(count) for length, count in zip(lengths, counts, strict=True)}
+
+
+def unit_losses(n_queries: int) -> int:
+    """The sum of n losses of 1, in units."""
+    from cutline.kernels.walk import UNITS
+
+    return n_queries * UNITS
+
+
+def check_summable(n_queries: int) -> None:
+    """Sums are 64-bit whole numbers: so many losses of 1 still fit."""
+    if n_queries > MOST_SUMMED:
+        raise InputError(f"queries must be at most {MOST_SUMMED:,} to be summed, got {n_queries:,}; take fewer")

@@ -8,8 +8,9 @@ from typing import Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
+from cutline._checks import lacking
 from cutline.errors import InputError
-from cutline.evidence import Binomial, Evidence, MomentEvidence, OrderEvidence, SumEvidence
+from cutline.evidence import Evidence, MomentEvidence, OrderEvidence, SumEvidence
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -72,9 +73,9 @@ class _FromSums:
 
     def _totals(self, sums: Integers) -> Floats:
         totals, squares = moments(sums)
-        if isinstance(self.evidence, Binomial) and not np.array_equal(totals, squares):
+        if getattr(self.evidence, "binary_only", False) and not np.array_equal(totals, squares):
             raise InputError(
-                "evidence 'binomial' is for losses that are 0 or 1 only, and some here lie between; "
+                f"evidence {self.evidence.name!r} is for losses that are 0 or 1 only, and some here lie between; "
                 "pass evidence=cl.evidence.Convex()"
             )
         return totals
@@ -123,6 +124,8 @@ class _FromLosses:
     def certified(self, sums: Integers, losses: Floats, *, level: float) -> Flags:
         """The decision of the evidence on each row."""
         rows = np.ascontiguousarray(losses)
+        if level == self.delta:
+            return self.evidence.certifies_each(rows, alpha=self.alpha, delta=level)
         return self.evidence.certifies_each(rows, alpha=self.alpha, delta=level, tuning_delta=self.delta)
 
     def log_evidence(self, sums: Integers, losses: Floats, *, delta: float) -> float:
@@ -140,11 +143,11 @@ def _check_methods(evidence: Evidence) -> None:
         raise InputError(
             f'evidence {evidence.name!r}: needs must be "sum", "moments" or "order", got {evidence.needs!r}'
         )
-    if not isinstance(evidence, kind):
-        lacking = sorted(name for name in vars(kind) if not name.startswith("_") and not hasattr(evidence, name))
+    missing = lacking(evidence, kind)
+    if missing:
         raise InputError(
             f"evidence {evidence.name!r} needs {evidence.needs!r} and so must have the methods of {kind.__name__}; "
-            f"it lacks {', '.join(lacking)}"
+            f"it lacks {', '.join(missing)}"
         )
 
 

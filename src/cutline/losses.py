@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from cutline._checks import lacking
 from cutline.errors import InputError
 from cutline.relevance import Relevance
 
@@ -34,6 +35,10 @@ class Loss(Protocol):
         """One loss in [0, 1] per query; badness is NaN where an item is passed over."""
         ...
 
+    def settings(self) -> dict[str, Any]:
+        """What a certificate writes down of it, relevance apart."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class FalseDiscovery:
@@ -51,6 +56,10 @@ class FalseDiscovery:
         judged = chosen & ~np.isnan(badness)
         bad = sums_by_list(np.where(judged, badness, 0.0), offsets)
         return bad / np.maximum(sums_by_list(judged, offsets), 1)
+
+    def settings(self) -> dict[str, Any]:
+        """What a certificate writes down of it."""
+        return {"name": self.name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,10 @@ class Miss:
         missed = sums_by_list(np.where(chosen, 0.0, goodness), offsets)
         return np.divide(missed, good, out=np.zeros_like(good), where=good > 0)
 
+    def settings(self) -> dict[str, Any]:
+        """What a certificate writes down of it."""
+        return {"name": self.name}
+
 
 def sums_by_list(values: npt.NDArray[Any], offsets: Integers) -> Floats:
     """Sums of ragged values, list by list, each from left to right; 0 for an empty list."""
@@ -81,11 +94,11 @@ def sums_by_list(values: npt.NDArray[Any], offsets: Integers) -> Floats:
 
 
 def _check_relevance(name: str, relevance: object) -> None:
-    if isinstance(relevance, type) or not isinstance(relevance, Relevance):
+    if isinstance(relevance, type) or lacking(relevance, Relevance):
         raise InputError(
             f"{name}: relevance must say which items are good, such as Grade(at_least=3) or TopM(m=5), "
             f"got {relevance!r}"
         )
 
 
-LOSSES: dict[str, type[FalseDiscovery] | type[Miss]] = {loss.name: loss for loss in (FalseDiscovery, Miss)}
+LOSSES: dict[str, type[Any]] = {loss.name: loss for loss in (FalseDiscovery, Miss)}

@@ -105,4 +105,4 @@ def win_rates_from_matrix(preferences: npt.ArrayLike, *, ties: str = "half") -> 
     return wins.sum(axis=1) / (len(matrix) - 1)
 
 
-SCORINGS: dict[str, type[AsGiven] | type[WinRate]] = {scoring.name: scoring for scoring in (AsGiven, WinRate)}
+SCORINGS: dict[str, type[Any]] = {scoring.name: scoring for scoring in (AsGiven, WinRate)}

@@ -16,28 +16,28 @@ import numpy as np
 import numpy.typing as npt
 
 from cutline._arrays import (
+    checked_columns,
     checked_ids,
     column_of,
     differs,
     frozen_view,
     is_missing,
-    nearest_name,
     numbers_of,
     objects_of,
     plain_array,
     plain_scalar,
-    same_length,
     unchecked,
     vectors_of,
 )
+from cutline._checks import generator_of
 from cutline._display import html_table, text_table
 from cutline._rows import (
     check_nested,
+    check_qid,
     check_shared,
     checked_group,
     checked_offsets,
     count_of,
-    generator_of,
     grouping,
     keyed_hash,
     offsets_of_sizes,
@@ -45,6 +45,7 @@ from cutline._rows import (
     selected_rows,
 )
 from cutline._tables import (
+    check_column,
     check_items,
     check_queries,
     check_values,
@@ -92,8 +93,8 @@ class Queries:
 
     `scores` (n_items,) finite; `offsets` (n_queries + 1,); `labels` (n_items,), NaN where an item is unjudged;
     `vectors` (n_items, d); `query_ids` (n_queries,) and `item_ids` (n_items,), whole numbers or text; `columns` by
-    name, one value per item or one per query (where every query has one item: per item). `frame` remembers the kind
-    of frame the table came from, for `to_frame`. Most tables come from `from_frame`, `from_arrays` or `from_dicts`.
+    name, one value per item or one per query (where every query has one item: per item). `backend` is the kind of
+    frame the table came from, for `to_frame`. Most tables come from `from_frame`, `from_arrays` or `from_dicts`.
     """
 
     scores: Floats
@@ -103,7 +104,7 @@ class Queries:
     query_ids: Array | None = None
     item_ids: Array | None = None
     columns: Mapping[str, Array] = field(default_factory=_no_columns)
-    frame: str | None = field(default=None, kw_only=True)
+    backend: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         scores = numbers_of("scores", self.scores)
@@ -113,8 +114,8 @@ class Queries:
         item_ids = None if self.item_ids is None else checked_ids("item_ids", self.item_ids, n_items)
         labels = None if self.labels is None else numbers_of("labels", self.labels, n_items)
         vectors = None if self.vectors is None else vectors_of(self.vectors, n_items)
-        columns = {str(name): column_of(str(name), c, n_items, n_queries) for name, c in self.columns.items()}
-        _fill(self, (scores, offsets, labels, vectors, query_ids, item_ids, columns, self.frame))
+        columns = {name: column_of(name, c, n_items, n_queries) for name, c in checked_columns(self.columns).items()}
+        _fill(self, (scores, offsets, labels, vectors, query_ids, item_ids, columns, self.backend))
         check_queries(self)
         check_values(self)
         check_items(self)
@@ -141,7 +142,7 @@ class Queries:
         if (qid is None) == (group is None):
             came = "neither" if qid is None else "both"
             raise InputError(f"give either qid (one id per item) or group (items per query), got {came}")
-        extra = dict(columns or {})
+        extra = {} if columns is None else checked_columns(columns)
         if group is not None:
             scores = numbers_of("scores", scores)
             offsets = offsets_of_sizes(checked_group(group, len(scores)))
@@ -150,35 +151,36 @@ class Queries:
 
     @classmethod
     def _regrouped(
-        cls, per_item: tuple[Any, Any, Any, Any], qid: Array, columns: Mapping[str, Any], frame: str | None = None
+        cls, per_item: tuple[Any, Any, Any, Any], qid: Array, columns: Mapping[str, Any], backend: str | None = None
     ) -> Self:
         """From (scores, labels, vectors, item_ids) and the query of each item, in any order of rows."""
         scores, labels, vectors, items = per_item
         scores = numbers_of("scores", scores)
         n_items = len(scores)
-        same_length("qid", len(qid), n_items, "item")
+        check_qid(qid, n_items)
         offsets, ids, order = grouping(qid)
         if order is not None:  # checked before the rows move, for a message to name the row as it came
             scores = scores[order]
             labels = None if labels is None else numbers_of("labels", labels, n_items)[order]
             vectors = None if vectors is None else vectors_of(vectors, n_items)[order]
             items = None if items is None else checked_ids("item_ids", items, n_items)[order]
-            plain = {str(name): column_of(str(name), c, n_items, len(ids)) for name, c in columns.items()}
+            plain = {name: column_of(name, c, n_items, len(ids)) for name, c in columns.items()}
             columns = {name: c[order] if len(c) == n_items else c for name, c in plain.items()}
-        return cls(*unchecked(scores, offsets, labels, vectors, ids, items, columns), frame=frame)
+        return cls(*unchecked(scores, offsets, labels, vectors, ids, items, columns), backend=backend)
 
     @classmethod
     def from_frame(cls, frame: Any, *, columns: Mapping[str, str] | None = None) -> Self:
         """From a pandas, polars or pyarrow frame, a polars LazyFrame, a duckdb relation: one row per item.
 
         Columns are found by name: query_id, q_id, query-id, qid or user_id; score; and, where present, item_id,
-        doc_id, docno, docid or corpus-id; label, relevance, rel or rating; vector. `columns` names them otherwise:
+        doc_id, docno, docid or corpus-id; label, labels,
+        relevance, rel, rating or grade; vector. `columns` names them otherwise:
         `{"query_id": "session", "score": "model_score"}`. A null label is an unjudged item. Every other column is
         kept. Lazy frames are collected; SQL promises no order of rows, so the order of a relation is as it comes.
         """
         from cutline import _frames
 
-        table = _frames.read_frame(frame, columns or {})
+        table = _frames.read_frame(frame, {} if columns is None else columns)
         per_item = (table.score, table.label, table.vector, table.item_id)
         return cls._regrouped(per_item, table.query_id, table.columns, table.backend)
 
@@ -237,8 +239,7 @@ class Queries:
 
     def per_query(self, name: str) -> Array:
         """A column as one value per query. A column kept per item must not vary within any query."""
-        if name not in self.columns:
-            raise InputError(f"there is no column {name!r}{nearest_name(name, self.columns)}")
+        check_column(self, name)
         column = self.columns[name]
         if len(column) == len(self):
             return column
@@ -261,7 +262,9 @@ class Queries:
     @overload
     def __getitem__(self, which: slice) -> Self: ...
     def __getitem__(self, which: int | slice) -> Query | Self:
-        return self.select(which) if isinstance(which, slice) else self._query(position_of(which, len(self)))
+        if isinstance(which, slice):
+            return self.select(which)
+        return self._query(position_of(which, len(self), self.query_ids))
 
     def _query(self, i: int) -> Query:
         rows = slice(int(self.offsets[i]), int(self.offsets[i + 1]))
@@ -273,7 +276,7 @@ class Queries:
 
     def select(self, which: slice | npt.ArrayLike) -> Self:
         """Some of the queries: row numbers (in the order given, none twice), a boolean mask, or a slice."""
-        index = selected_rows(which, len(self))
+        index = selected_rows(which, len(self), self.query_ids)
         start, stop = (int(index[0]), int(index[-1]) + 1) if len(index) else (0, 0)
         if len(index) == stop - start and bool((np.diff(index) == 1).all()):
             queries, items = slice(start, stop), slice(int(self.offsets[start]), int(self.offsets[stop]))
@@ -288,7 +291,7 @@ class Queries:
         labels, vectors, ids = (None if a is None else a[items] for a in (self.labels, self.vectors, self.item_ids))
         query_ids = None if self.query_ids is None else self.query_ids[queries]
         taken = object.__new__(type(self))  # the rows were checked when this table was made
-        _fill(taken, (self.scores[items], offsets, labels, vectors, query_ids, ids, columns, self.frame))
+        _fill(taken, (self.scores[items], offsets, labels, vectors, query_ids, ids, columns, self.backend))
         return taken
 
     def split(self, share_or_count: float, *, rng: int | np.random.Generator) -> tuple[Self, Self]:
@@ -329,7 +332,8 @@ class Queries:
         """
         from cutline import _frames
 
-        return _frames.write_frame(*frame_columns(self), backend or self.frame or "pyarrow")
+        backend = (self.backend or "pyarrow") if backend is None else backend
+        return _frames.write_frame(*frame_columns(self), backend)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (type(self), tuple(_contents(self)))  # a MappingProxyType does not pickle

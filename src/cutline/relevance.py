@@ -80,7 +80,7 @@ class Grade:
         from cutline.kernels.lists import grade_badness
         from cutline.kernels.walk import UNITS
 
-        labels = _labels(queries, self.unjudged)
+        labels = _labels(queries)
         codes = np.empty(len(labels), np.int8)
         code = 1 if self.unjudged == "bad" else -1
         tasks = spans(len(labels), least=65_536)
@@ -134,8 +134,9 @@ class TopM:
         """0 for the best m of each list, 1 for the rest, and what `ties` says in between."""
         from cutline.kernels import lists
         from cutline.kernels._compile import on_threads, spans
+        from cutline.kernels.walk import UNITS
 
-        labels = _labels(queries, self.unjudged)
+        labels = _labels(queries)
         missing = int(np.isnan(labels).sum()) if self.unjudged == "error" else 0
         if missing:
             _refuse_unjudged(queries, labels, missing)
@@ -143,7 +144,7 @@ class TopM:
         ties = {"strict": lists.STRICT, "lenient": lists.LENIENT, "expected": lists.EXPECTED}[self.ties]
         code = 1 if self.unjudged == "bad" else -1
         units = np.empty(len(labels), np.int64)
-        top = partial(lists.top_badness, labels, queries.offsets, wanted, ties, code)
+        top = partial(lists.top_badness, labels, queries.offsets, wanted, ties, code, UNITS)
         on_threads([partial(top, *span, units) for span in spans(len(queries), least=1024)])
         return Badness(units, 1)
 
@@ -153,14 +154,10 @@ class TopM:
         return {"name": self.name, **size, "ties": self.ties}
 
 
-def _labels(queries: Queries, unjudged: Unjudged) -> Floats:
+def _labels(queries: Queries) -> Floats:
     labels = queries.labels
     if labels is None:
         raise InputError("queries have no labels at all, and labels are wanted here: pass labels= or name the column")
-    if unjudged != "error" and len(labels) and np.isnan(labels[0]) and bool(np.isnan(labels).all()):
-        raise InputError(
-            "queries have no labels at all: every label is missing; do the ids of scores and labels match?"
-        )
     return labels
 
 
@@ -173,4 +170,4 @@ def _refuse_unjudged(queries: Queries, labels: Floats, missing: int) -> None:
     )
 
 
-RELEVANCES: dict[str, type[Grade] | type[TopM]] = {relevance.name: relevance for relevance in (Grade, TopM)}
+RELEVANCES: dict[str, type[Any]] = {relevance.name: relevance for relevance in (Grade, TopM)}

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from cutline._checks import check_level, check_whole
+from cutline._checks import check_level, check_whole, generator_of
 from cutline._display import html_table, text_table
-from cutline.auditing import figures_of, losses_of
+from cutline._tables import check_is_queries
+from cutline.auditing import figures_of, losses_of, mean_of
 from cutline.calibration import calibrate
 from cutline.certificate import Certificate
-from cutline.cutting import cut_all
+from cutline.curve import check_pieces
+from cutline.cutting import badness_of, check_vectors, cut_all, scores_of
 from cutline.errors import InputError
 from cutline.evidence import Evidence
 from cutline.losses import Loss
@@ -97,19 +99,22 @@ def resample(
     sequence: TestingOrder | None = None,
     seed: int = 0,
 ) -> Splits:
-    """Split by query, calibrate, and measure on the rest, `repeats` times. Scores of lists are computed once."""
+    """Split by query, calibrate, and measure on the rest, `repeats` times."""
     alpha, delta = check_level("alpha", alpha), check_level("delta", delta)
+    scoring, sets = AsGiven() if scoring is None else scoring, Threshold() if sets is None else sets
+    check_is_queries(queries)
+    check_pieces(loss=loss, scoring=scoring, sets=sets)
+    check_vectors(queries, sets)
     n_calibration = check_whole("n_calibration", n_calibration, least=2)
     repeats = check_whole("repeats", repeats, least=1)
     if n_calibration >= len(queries):
         raise InputError(
             f"n_calibration must leave queries to measure on, got {n_calibration:,} of {len(queries):,}; take fewer"
         )
-    generator = np.random.default_rng(rng)
-    scoring, sets = AsGiven() if scoring is None else scoring, Threshold() if sets is None else sets
+    generator = generator_of(rng)
     outcomes = np.full((repeats, 6), np.nan)
-    badness = loss.relevance.badness(queries).shares()
-    scores = scoring.item_scores(queries.scores, queries.offsets)
+    badness = badness_of(queries, loss.relevance).shares()
+    scores = scores_of(queries, scoring)
     for repeat in range(repeats):
         order = generator.permutation(len(queries))
         one = int(generator.integers(len(queries) - n_calibration))
@@ -158,7 +163,7 @@ def _measured(
     rate = figures["item_rate"]
     return (
         certificate.threshold,
-        float(losses.mean()),
+        mean_of(losses),
         float(sizes.mean()),
         float(sizes[one]),
         figures["share_nonempty"],

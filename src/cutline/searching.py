@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from cutline.curve import RiskCurve, check_thresholds, lengths_of
-from cutline.cutting import Lists, Stretch, fingerprint
-from cutline.errors import InputError
-from cutline.evidence import Binomial, Evidence
+from cutline.curve import RiskCurve, check_thresholds
+from cutline.cutting import (
+    Lists,
+    Stretch,
+    check_judged,
+    fingerprint,
+    fingerprint_text,
+    judged_labels,
+    lengths_of,
+    prepared,
+)
+from cutline.errors import CutlineWarning, InputError
+from cutline.evidence import Evidence
 from cutline.losses import Loss
 from cutline.preferences import Scoring
 from cutline.sequence import FixedSequence, TestingOrder, describe
@@ -39,7 +49,7 @@ class Search:
     sets: SetRule
     n_queries: int
     lengths: dict[int, int]
-    fingerprint: tuple[int, int]
+    fingerprint: str
     thresholds: dict[str, Any] | str
     count: int | None
     sample: int = 0
@@ -55,12 +65,11 @@ class Search:
         return self.loss.safe_end == "high"
 
     def losses_at(self, thresholds: Floats) -> Floats:
-        """Losses at a few thresholds (thresholds × queries, in testing order); no rows where only sums are known."""
-        if self.lists is None:
-            return np.empty((0, 0))
+        """Losses at a few thresholds (thresholds × queries, in testing order), where the lists are known."""
+        lists = cast(Lists, self.lists)
         ascending, place = np.unique(thresholds, return_inverse=True)
         ordered = ascending[::-1].copy() if self.falling else ascending
-        walk = walk_of(self.lists, ordered, squares=False, losses=True)
+        walk = walk_of(lists, ordered, squares=False, losses=True)
         losses = np.concatenate([stretch.losses for stretch in walk.stretches()])
         return np.ascontiguousarray((losses[::-1] if self.falling else losses)[place])
 
@@ -72,6 +81,8 @@ def search_of_curve(curve: RiskCurve, evidence: Evidence) -> Search:
             f"evidence {evidence.name!r} reads losses one by one, and a RiskCurve keeps sums only; "
             "pass evidence=cl.evidence.Convex(), or calibrate from the queries"
         )
+    if curve.n_queries:
+        check_judged(curve.n_judged)
     return Search(
         stretches=[Stretch(curve.thresholds, curve.sums, np.empty((0, 0)))],
         lists=None,
@@ -80,7 +91,7 @@ def search_of_curve(curve: RiskCurve, evidence: Evidence) -> Search:
         sets=curve.sets,
         n_queries=curve.n_queries,
         lengths=curve.lengths,
-        fingerprint=curve.fingerprint,
+        fingerprint=fingerprint_text(curve.fingerprint, curve.lengths),
         thresholds=describe(curve.thresholds),
         count=len(curve),
     )
@@ -98,18 +109,10 @@ def search_of_queries(
     seed: int,
 ) -> Search:
     """The thresholds asked for, or the default ones, over these queries."""
-    if sets.needs_vectors and queries.vectors is None:
-        raise InputError(f"queries have no vectors, and {sets.name} needs them: pass vectors=")
-    scores = scoring.item_scores(queries.scores, queries.offsets)
-    lists = Lists(
-        scores=scores,
-        offsets=queries.offsets,
-        badness=loss.relevance.badness(queries),
-        loss=loss,
-        rule=sets,
-        order=np.arange(len(queries)),
-        vectors=queries.vectors,
-    )
+    lists = prepared(queries, loss=loss, scoring=scoring, sets=sets)
+    labels = queries.labels
+    check_judged(1 if labels is not None and not np.isnan(labels[0]) else judged_labels(queries))
+    _warn_of_no_good(lists)
     if thresholds is None:
         thresholds = _default_thresholds(lists, scoring, evidence, sequence)
     sample = 0
@@ -123,7 +126,8 @@ def search_of_queries(
             thresholds = _quantile_grid(lists, sample)
             lists = lists.reordered(lists.order[sample:])
         thresholds = check_thresholds(thresholds, loss=loss, scoring=scoring)
-    squares = evidence.needs == "moments" or isinstance(evidence, Binomial)
+    squares = evidence.needs == "moments" or getattr(evidence, "binary_only", False)
+    sizes = np.diff(queries.offsets)
     if isinstance(thresholds, str):
         walk, count, described = ExactWalk(lists, squares=squares), None, "exact"
     else:
@@ -136,8 +140,8 @@ def search_of_queries(
         scoring=scoring,
         sets=sets,
         n_queries=len(lists.order),
-        lengths=lengths_of(np.diff(queries.offsets)[lists.order] if sample else np.diff(queries.offsets)),
-        fingerprint=fingerprint(scores, lists.badness, queries.offsets),
+        lengths=lengths_of(sizes[lists.order]) if sample else lengths_of(sizes),
+        fingerprint=fingerprint_text(fingerprint(lists.scores, lists.badness, queries.offsets), lengths_of(sizes)),
         thresholds=described,
         count=count,
         sample=sample,
@@ -157,11 +161,27 @@ def _default_thresholds(
 def _check_exact(word: str, lists: Lists, evidence: Evidence, sequence: TestingOrder) -> None:
     if word != "exact":
         raise InputError(f'thresholds must be numbers or "exact", got {word!r}')
-    if evidence.needs == "order" or not lists.plain or not isinstance(sequence, FixedSequence):
+    refused = [
+        (evidence.needs == "order", f"evidence from sums, such as cl.evidence.Convex(), not {evidence.name}"),
+        (not isinstance(sequence, FixedSequence), f"FixedSequence, not {sequence.name}"),
+        (not lists.plain, f"a built-in loss with Threshold, not {lists.loss.name} with {lists.rule.name}"),
+    ]
+    needed = [words for wrong, words in refused if wrong]
+    if needed:
         raise InputError(
-            'thresholds="exact" tests every score, which needs evidence from sums, a built-in loss with Threshold, and '
-            f"FixedSequence; got {evidence.name}, {lists.loss.name}, {lists.rule.name}, {sequence.name}; "
-            "pass a grid: thresholds=cl.grid(…)"
+            f'thresholds="exact" tests every score, which needs {" and ".join(needed)}; '
+            "else pass a grid: thresholds=cl.grid(…)"
+        )
+
+
+def _warn_of_no_good(lists: Lists) -> None:
+    if len(lists.badness.codes) and not bool((lists.badness.codes == 0).any()):
+        relevance = lists.loss.relevance
+        warnings.warn(
+            f"no item is wholly good by {relevance!r}; is that the scale of the labels? What is certified will be "
+            "lists that are empty or bad",
+            CutlineWarning,
+            stacklevel=4,
         )
 
 

@@ -3,6 +3,7 @@ procedure."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -82,7 +83,6 @@ class TestingOrder(Protocol):
     """Spends delta along a walk, so that the chance of certifying any false hypothesis is at most delta."""
 
     name: ClassVar[str]
-    needs_count: ClassVar[bool]
 
     def walk(self, blocks: Iterable[Block], *, delta: float, count: int | None) -> Walked:
         """Test the blocks in order; `count` is the number of all hypotheses where it is known beforehand."""
@@ -97,11 +97,10 @@ class TestingOrder(Protocol):
 class FixedSequence:
     """Test each threshold at the full delta, in order, and stop at the first that is not certified (Wiens, 2003).
 
-    Any order fixed before the labels are seen keeps delta. Blocks after the stop are never asked for.
+    Any order fixed before the calibration queries are seen keeps delta. Blocks after the stop are never asked for.
     """
 
     name: ClassVar[str] = "fixed"
-    needs_count: ClassVar[bool] = False
 
     def walk(self, blocks: Iterable[Block], *, delta: float, count: int | None = None) -> Walked:
         """The position before the first failure."""
@@ -135,7 +134,6 @@ class Fallback:
 
     weights: tuple[float, ...] | None = field(default=None)
     name: ClassVar[str] = "fallback"
-    needs_count: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.weights is None:
@@ -143,7 +141,10 @@ class Fallback:
         weights = tuple(check_number("weights", weight) for weight in self.weights)
         if not weights or min(weights) < 0 or abs(sum(weights) - 1) > 1e-9 * len(weights):
             raise InputError(f"weights must be at least 0 and sum to 1, got a sum of {sum(weights):g}")
-        object.__setattr__(self, "weights", tuple(weight / max(1.0, sum(weights)) for weight in weights))
+        total = math.fsum(weights)
+        if total > 1.0 + 2.0**-50 * len(weights):  # once is enough: what is loaded again stays as it is
+            weights = tuple(weight / total for weight in weights)
+        object.__setattr__(self, "weights", weights)
 
     def walk(self, blocks: Iterable[Block], *, delta: float, count: int | None) -> Walked:
         """The farthest certified position."""
@@ -200,4 +201,4 @@ class _PValues:
         return self.values[first:last] <= check_level("delta", level)
 
 
-SEQUENCES: dict[str, type[FixedSequence] | type[Fallback]] = {kind.name: kind for kind in (FixedSequence, Fallback)}
+SEQUENCES: dict[str, type[Any]] = {kind.name: kind for kind in (FixedSequence, Fallback)}

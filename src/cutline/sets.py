@@ -96,4 +96,4 @@ class Threshold:
         return {"name": self.name, "min_size": self.min_size, "max_size": self.max_size}
 
 
-RULES: dict[str, type[Threshold]] = {rule.name: rule for rule in (Threshold,)}
+RULES: dict[str, type[Any]] = {rule.name: rule for rule in (Threshold,)}

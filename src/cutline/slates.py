@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cutline._arrays import frozen_view, plain_array, whole_numbers
+from cutline._checks import check_truth
 from cutline._display import html_table, text_table
 from cutline._rows import offsets_of_sizes, position_of
-from cutline._tables import frame_columns
+from cutline._tables import check_is_queries, frame_columns
 from cutline.errors import InputError
 from cutline.queries import Queries
 
@@ -33,6 +34,7 @@ class Slates:
     _bounds: Ints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        check_is_queries(self.queries)
         chosen, order = plain_array("chosen", self.chosen), plain_array("order", self.order)
         if chosen.dtype != np.bool_ or chosen.shape != (self.queries.n_items,):
             raise InputError(
@@ -73,21 +75,24 @@ class Slates:
 
     def __getitem__(self, query: int) -> Ints:
         """The items chosen from one query, as positions within it, best first."""
-        return self._slate(position_of(query, len(self)))
+        return self._slate(position_of(query, len(self), self.queries.query_ids, "slates.queries"))
 
     def _slate(self, i: int) -> Ints:
         return self.order[self._bounds[i] : self._bounds[i + 1]] - self.offsets[i]
 
-    def to_frame(self, keep_all: bool = False, backend: str | None = None) -> Any:
+    def to_frame(self, backend: str | None = None, *, keep_all: bool = False) -> Any:
         """The chosen items, query by query and best first, with a column `rank` that counts from 1.
 
-        With `keep_all` every item in the order of the queries, a truth value `chosen`, and null ranks where not
+        `backend` is "pandas", "polars" or "pyarrow" (default: the kind the queries came in, else pyarrow). With
+        `keep_all` every item in the order of the queries, a truth value `chosen`, and null ranks where not
         chosen. Columns of the queries with these names are kept as `rank_input` and `chosen_input`.
         """
         from cutline import _frames
 
+        check_truth("keep_all", keep_all)
         rank = np.arange(len(self.order), dtype=np.int64) - np.repeat(self._bounds[:-1], self.sizes) + 1
-        backend = backend or self.queries.frame or "pyarrow"
+        if backend is None:
+            backend = self.queries.backend or "pyarrow"
         if not keep_all:
             roles, extra = frame_columns(self.queries, self.order)
             return _frames.write_frame(roles, extra, backend, {"rank": rank})

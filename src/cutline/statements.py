@@ -32,6 +32,8 @@ class Spoken(Protocol):
     @property
     def sets(self) -> Any: ...
     @property
+    def sequence(self) -> Any: ...
+    @property
     def asymptotic(self) -> bool: ...
     @property
     def share_nonempty(self) -> float: ...
@@ -101,7 +103,11 @@ def risk_name(loss: Loss) -> str:
 def conventions(loss: Loss) -> str:
     """How the edge cases are counted, and what good means."""
     edge = {
-        "false-discovery": "Empty lists count as 0.",
+        "false-discovery": (
+            "Empty lists, and lists without a judged item, count as 0."
+            if loss.relevance.unjudged == "drop"
+            else "Empty lists count as 0."
+        ),
         "miss": "Queries without any good item count as 0.",
     }.get(loss.name, "")
     unjudged = {"bad": "; unjudged items count as not good", "drop": "; unjudged items are passed over", "error": ""}
@@ -146,6 +152,8 @@ def not_promised(spoken: Spoken) -> list[str]:
     """What the certificate does not say, with the figures that show why."""
     pooled = "pooled item rate" if spoken.loss.name != "miss" else "pooled rate of not-good items"
     given, empty = percent(spoken.risk_given_nonempty), percent(1 - spoken.share_nonempty)
+    bounded = getattr(spoken.sets, "min_size", 0) or getattr(spoken.sets, "max_size", None) is not None
+    order = ", their order in the list" if bounded else ""  # where sizes cut through equal scores, the order decides
     lines = [
         "any single list, or any group of queries",
         (
@@ -156,10 +164,14 @@ def not_promised(spoken: Spoken) -> list[str]:
             f"that this certificate is right with probability {confidence(spoken.delta)}: "
             "the figure covers the whole procedure, abstentions included"
         ),
-        "anything if queries were not independent draws, or if queries, candidates, scores, model or labelling change",
         (
-            "anything if alpha, seed, evidence or rule were chosen after seeing labels, "
-            "or calibration was repeated until it passed"
+            "anything if queries were not independent draws, or if queries, candidates"
+            f"{order}, scores, model or labelling change"
+        ),
+        (
+            "anything if alpha, delta, seed, evidence, what counts as good, scoring, rule, thresholds or testing order "
+            "were chosen after seeing the calibration queries (their scores included), or calibration was repeated "
+            "until it passed"
         ),
     ]
     if spoken.sets != Threshold():
@@ -183,7 +195,17 @@ def abstained(spoken: Spoken, *, answer: str, reason: str, smallest_alpha: float
         )
     elif spoken.risk >= spoken.alpha:
         helps.append(
-            f"a better ranker: the risk here, {percent(spoken.risk)}, is not below alpha, so more queries will not help"
+            f"a better ranker: the risk here, {percent(spoken.risk)}, is not below alpha; if the true risk is so too, "
+            "more queries will not help"
+        )
+    if (
+        getattr(spoken.sets, "min_size", 0)
+        and spoken.sequence.name == "fixed"
+        and spoken.loss.name == "false-discovery"
+    ):
+        helps.append(
+            "sequence=cl.Fallback(), declared before new queries are seen: with a minimum size losses may begin high "
+            "and fall later"
         )
     if not helps:
         helps.append(f"a larger alpha: {number(spoken.alpha)} would take more than a billion judged queries")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from cutline.cutting import Lists, Stretch, cut_all, sums_of, units_of
-from cutline.losses import FalseDiscovery, sums_by_list
+from cutline.losses import FalseDiscovery, Miss, sums_by_list
 from cutline.sets import Threshold
 
 Floats = npt.NDArray[np.float64]
@@ -47,7 +47,8 @@ class _State:
 
         count = len(lists.order)
         self.lists, self.squares = lists, squares
-        self.kind = walk.FALSE_DISCOVERY if isinstance(lists.loss, FalseDiscovery) else walk.MISS
+        kinds: dict[type[Any], int] = {FalseDiscovery: walk.FALSE_DISCOVERY, Miss: walk.MISS}
+        self.kind = kinds[type(lists.loss)]
         self.unit = lists.badness.unit
         binary = lists.badness.codes.dtype == np.int8 and self.unit == walk.UNITS and count < 1 << 29
         self.shift = walk.SHORT_SHIFT if binary else walk.LONG_SHIFT
@@ -262,8 +263,7 @@ def _upto(edges: Integers, wanted: int) -> int:
 
 
 def _bounded(lists: Lists) -> Floats:
-    rule = lists.rule
-    return rule.bounded_scores(lists.scores, lists.offsets) if isinstance(rule, Threshold) else lists.scores
+    return cast(Threshold, lists.rule).bounded_scores(lists.scores, lists.offsets)
 
 
 def _steps(scores: Floats, thresholds: Floats, entering: bool) -> npt.NDArray[Any]:

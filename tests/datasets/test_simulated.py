@@ -299,7 +299,7 @@ def test_a_world_that_cannot_be_is_refused(settings: dict[str, object], message:
 def test_bad_arguments_of_a_draw_or_a_risk_are_refused() -> None:
     with pytest.raises(InputError, match="n_queries must be a whole number of at least 1, got 0"):
         simulate(0, rng=0)
-    with pytest.raises(InputError, match="rng must be a whole number of at least 0, got -1"):
+    with pytest.raises(InputError, match="rng must be a whole number of at least 0 or a numpy Generator, got -1"):
         simulate(3, rng=-1)
     with pytest.raises(InputError, match="threshold must be a number or a flat array of numbers without NaN, got nan"):
         Simulator().true_risk(float("nan"), loss=Miss(GOOD))

@@ -9,13 +9,13 @@ from typing import Any, Generic, TypeVar, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from cutline._checks import check_number, check_whole
+from cutline._checks import check_number, check_whole, generator_of
 from cutline._display import html_table, text_table
+from cutline.datasets._truth import has_integral, integral
 from cutline.errors import InputError
 from cutline.losses import FalseDiscovery, Loss, Miss
 from cutline.preferences import AsGiven, Scoring
 from cutline.queries import Queries
-from cutline.relevance import Grade
 from cutline.sets import SetRule, Threshold
 
 Floats = npt.NDArray[np.float64]
@@ -25,8 +25,6 @@ Number = TypeVar("Number", float, Floats)
 DEVICES = ("phone", "desktop", "tablet")
 DEVICE_SHARES = (0.55, 0.35, 0.10)
 _CHUNK = 25_000  # queries simulated at a time
-_REACH = 9.0  # standard deviations of a query effect that an integral covers: all but 2e-19
-_FAR = 40.0  # standard deviations beyond which a normal probability is 0 or 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,8 +95,8 @@ class Simulator:
 
     def draw(self, n_queries: int, *, rng: int | np.random.Generator, ids: bool = True) -> Queries:
         """Queries of this world. `ids=False` leaves out all ids, which are most of the work for a million queries."""
-        n_queries, generator = check_whole("n_queries", n_queries, least=1), _generator(rng)
-        low, high = self._lengths
+        n_queries, generator = check_whole("n_queries", n_queries, least=1), generator_of(rng)
+        low, high = self.lengths
         sizes = generator.integers(low, high, size=n_queries, endpoint=True)
         offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
         labels, scores = self._items(generator, sizes)
@@ -151,10 +149,10 @@ class Simulator:
         """
         scoring, sets = AsGiven() if scoring is None else scoring, Threshold() if sets is None else sets
         thresholds = _checked_thresholds(threshold)
-        n_queries, generator = check_whole("queries", queries, least=2), _generator(rng)
-        if self._is_exact(loss, scoring, sets):
+        n_queries, generator = check_whole("queries", queries, least=2), generator_of(rng)
+        if has_integral(self, loss, scoring, sets):
             known = cast("FalseDiscovery | Miss", loss)
-            values = np.array([self._integral(each, known) for each in thresholds.tolist()])
+            values = np.array([integral(self, each, known) for each in thresholds.tolist()])
             errors = np.zeros(len(thresholds))
         else:
             values, errors = self._sampled(thresholds, loss, scoring, sets, n_queries, generator)
@@ -163,7 +161,8 @@ class Simulator:
         return TrueRisk(values, errors)
 
     @property
-    def _lengths(self) -> tuple[int, int]:
+    def lengths(self) -> tuple[int, int]:
+        """The shortest and the longest list."""
         return self.n_items if isinstance(self.n_items, tuple) else (self.n_items, self.n_items)
 
     def _items(self, generator: np.random.Generator, sizes: Integers) -> tuple[Floats, Floats]:
@@ -186,44 +185,6 @@ class Simulator:
         for cut in self.cut_points:
             labels += quality >= cut
         return labels, scores
-
-    def _is_exact(self, loss: Loss, scoring: Scoring, sets: SetRule) -> bool:
-        if type(loss) not in (FalseDiscovery, Miss) or type(loss.relevance) is not Grade:
-            return False
-        judged = self.share_unjudged == 0 or loss.relevance.unjudged == "bad"
-        return judged and type(scoring) is AsGiven and type(sets) is Threshold and sets == Threshold()
-
-    def _integral(self, threshold: float, loss: FalseDiscovery | Miss) -> float:
-        """The risk by the trapezoidal rule over both effects, which for Gaussian integrals converges exponentially."""
-        from scipy.special import logit, ndtr
-
-        h, weight_h = _nodes(self.query_effect)
-        v, weight_v = _nodes(self.score_shift)
-        h, weights = h[:, np.newaxis], weight_h[:, np.newaxis] * weight_v
-        f = float(logit(min(max(threshold, 0.0), 1.0)) - self.score_offset) / self.score_scale
-        grade = cast("Grade", loss.relevance).at_least
-        above = np.clip(self.signal * h + v - f, -_FAR, _FAR)  # f exceeds its bar by this many standard deviations
-        good_above = np.clip(h - self._cut_of(grade), -_FAR, _FAR)
-        kept = 1.0 - self.share_unjudged
-        chosen, good = ndtr(above), kept * ndtr(good_above)
-        both = kept * _both_below(good_above, above, self.signal)
-        if isinstance(loss, FalseDiscovery):
-            share, some = 1.0 - _ratio(both, chosen), self._some(chosen)
-        else:
-            share, some = 1.0 - _ratio(both, good), self._some(good)
-        return float(np.sum(weights * share * some))
-
-    def _cut_of(self, grade: float) -> float:
-        """The quality from which on an item has at least this label."""
-        edges = np.concatenate(([-math.inf], self.cut_points, [math.inf]))
-        return float(edges[int(min(max(math.ceil(grade), 0), 5))])
-
-    def _some(self, chance: Floats) -> Floats:
-        """The mean over K of 1 - (1 - chance)^K: the chance of at least one item in a list."""
-        low, high = self._lengths
-        log_none, count = np.log1p(-np.minimum(chance, 1.0 - 2.0**-53)), high - low + 1
-        inside = _ratio(-np.expm1(count * log_none), count * chance)
-        return 1.0 - np.exp(low * log_none) * np.where(chance > 0, inside, 1.0)
 
     def _sampled(
         self,
@@ -283,43 +244,11 @@ def simulate(
     return world.draw(n_queries, rng=rng, ids=ids)
 
 
-def _nodes(deviation: float) -> tuple[Floats, Floats]:
-    """Points and weights for a mean over N(0, deviation²), close enough for functions as steep as a normal law's."""
-    if deviation == 0:
-        return np.zeros(1), np.ones(1)
-    half = math.ceil(_REACH * math.hypot(1.0, deviation) / 0.25)
-    points = np.linspace(-_REACH, _REACH, 2 * half + 1)
-    weights = np.exp(-0.5 * points * points)
-    return deviation * points, weights / weights.sum()
-
-
-def _both_below(x: Floats, y: Floats, correlation: float) -> Floats:
-    """P(X <= x, Y <= y) for standard normal X, Y with this correlation, from Owen's T function (Owen 1956)."""
-    from scipy.special import ndtr, owens_t
-
-    x, y = np.broadcast_arrays(np.where(x == 0, 1e-300, x), np.where(y == 0, 1e-300, y))
-    rest = math.sqrt(1.0 - correlation**2)
-    with np.errstate(over="ignore"):
-        parts = owens_t(x, (y - correlation * x) / (x * rest)) + owens_t(y, (x - correlation * y) / (y * rest))
-    both = 0.5 * (ndtr(x) + ndtr(y)) - parts - 0.5 * ((x < 0) != (y < 0))
-    return np.clip(both, 0.0, np.minimum(ndtr(x), ndtr(y)))
-
-
-def _ratio(part: Floats, whole: Floats) -> Floats:
-    """part / whole, and 0 where there is nothing."""
-    part, whole = np.broadcast_arrays(part, whole)
-    return np.divide(part, whole, out=np.zeros(whole.shape), where=whole > 0)
-
-
 def _ids(sizes: Integers) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     names = [f"q{number:06d}" for number in range(1, len(sizes) + 1)]
     places = [f"-d{place:02d}" for place in range(1, int(sizes.max()) + 1)]
     items = [name + place for name, size in zip(names, sizes.tolist(), strict=True) for place in places[:size]]
     return np.array(names, dtype=object), np.array(items, dtype=object)
-
-
-def _generator(rng: int | np.random.Generator) -> np.random.Generator:
-    return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(check_whole("rng", rng, least=0))
 
 
 def _checked_lengths(n_items: object) -> int | tuple[int, int]:

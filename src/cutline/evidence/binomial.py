@@ -28,6 +28,7 @@ class Binomial(FromSums):
     name: ClassVar[str] = "binomial"
     needs: ClassVar[Needs] = "sum"
     asymptotic: ClassVar[bool] = False
+    binary_only: ClassVar[bool] = True
 
     def read_losses(self, losses: npt.ArrayLike) -> Floats:
         """The losses, each 0 or 1."""

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from cutline.kernels._compile import compiled
-from cutline.kernels.walk import UNITS
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -181,11 +180,12 @@ def top_badness(
     wanted: Integers,
     ties: int,
     unjudged: int,
+    one: int,
     first: int,
     last: int,
     units: Integers,
 ) -> None:
-    """Badness in 1/UNITS: 0 for the `wanted[query]` best labels of each list, 1 for the rest; unjudged items rank
+    """Badness in 1/one: 0 for the `wanted[query]` best labels of each list, 1 for the rest; unjudged items rank
     behind all.
 
     Items tied across the last place are all bad, all good, or share what is left of the places.
@@ -208,15 +208,15 @@ def top_badness(
         tied = np.int64(0)
         if above + level > places:
             if ties == STRICT:
-                tied = np.int64(UNITS)
+                tied = np.int64(one)
             elif ties == EXPECTED:
-                tied = np.int64(math.ceil(float(above + level - places) * UNITS / level))
+                tied = np.int64(math.ceil(float(above + level - places) * one / level))
         for i in range(begin, end):
             if labels[i] != labels[i]:
-                units[i] = unjudged * UNITS if unjudged > 0 else unjudged
+                units[i] = unjudged * one if unjudged > 0 else unjudged
             elif labels[i] > last_good:
                 units[i] = 0
             elif labels[i] == last_good:
                 units[i] = tied
             else:
-                units[i] = UNITS
+                units[i] = one

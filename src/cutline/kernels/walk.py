@@ -279,7 +279,7 @@ def advance(
 
 @compiled
 def shares_in_units(largest: int) -> Integers:
-    """part/whole in 1/UNITS, rounded up, at [whole << PART_BITS | part]: all losses that lists up to `largest` can have."""
+    """part/whole in 1/UNITS, rounded up, at [whole << PART_BITS | part], for whole numbers up to `largest`."""
     table = np.zeros((largest + 1) << PART_BITS, np.int64)
     for whole in range(1, largest + 1):
         for part in range(largest + 1):
