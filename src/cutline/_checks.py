@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,13 @@ def check_whole(name: str, value: int, *, least: int) -> int:
 
 def lacking(value: object, kind: type[Any]) -> list[str]:
     """What an object lacks to be of a protocol. Unlike isinstance, the same on every Python, and by name."""
-    wanted = {name for base in kind.__mro__ for name in {**vars(base), **vars(base).get("__annotations__", {})}}
-    return sorted(name for name in wanted if not name.startswith("_") and not hasattr(value, name))
+    return [name for name in _wanted(kind) if not hasattr(value, name)]
+
+
+@cache
+def _wanted(kind: type[Any]) -> list[str]:
+    names = {name for base in kind.__mro__ for name in {**vars(base), **vars(base).get("__annotations__", {})}}
+    return sorted(name for name in names if not name.startswith("_"))
 
 
 def check_piece(name: str, value: object, kind: type[Any], example: str) -> None:

@@ -176,7 +176,7 @@ def _conclude(trail: _Trail, settings: dict[str, Any], farthest: int | None, tes
             bound=bounds[:-1].tolist(),
             mean_size=(rows[:, walk.CHOSEN] / n).tolist(),
         ),
-        "calibration_fingerprint": search.fingerprint,
+        "calibration_fingerprint": search.fingerprint(),
     }
     everything = search.falling and not search.exact and int(sums[walk.CHOSEN]) == found["n_items"]
     if farthest is not None:

@@ -207,10 +207,19 @@ def fingerprint_text(sums: tuple[int, int], lengths: dict[int, int]) -> str:
     return sha256(",".join(map(str, words)).encode()).hexdigest()[:32]
 
 
+def fingerprint_of(lists: Lists, lengths: dict[int, int]) -> str:
+    """The fingerprint of all lists, those that do not calibrate included, as text."""
+    return fingerprint_text(fingerprint(lists.scores, lists.badness, lists.offsets), lengths)
+
+
 def lengths_of(sizes: Integers) -> dict[int, int]:
     """How many lists there are of each length."""
+    if int(sizes.max(initial=0)) <= len(sizes):  # counting is quicker than sorting
+        counts = np.bincount(sizes)
+        lengths = np.flatnonzero(counts)
+        return dict(zip(lengths.tolist(), counts[lengths].tolist(), strict=True))
     lengths, counts = np.unique(sizes, return_counts=True)
-    return {int(length): int(count) for length, count in zip(lengths, counts, strict=True)}
+    return dict(zip(lengths.tolist(), counts.tolist(), strict=True))
 
 
 def unit_losses(n_queries: int) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -15,7 +16,7 @@ from cutline.cutting import (
     Lists,
     Stretch,
     check_judged,
-    fingerprint,
+    fingerprint_of,
     fingerprint_text,
     judged_labels,
     lengths_of,
@@ -49,7 +50,7 @@ class Search:
     sets: SetRule
     n_queries: int
     lengths: dict[int, int]
-    fingerprint: str
+    fingerprint: Callable[[], str]
     thresholds: dict[str, Any] | str
     count: int | None
     sample: int = 0
@@ -91,7 +92,7 @@ def search_of_curve(curve: RiskCurve, evidence: Evidence) -> Search:
         sets=curve.sets,
         n_queries=curve.n_queries,
         lengths=curve.lengths,
-        fingerprint=fingerprint_text(curve.fingerprint, curve.lengths),
+        fingerprint=partial(fingerprint_text, curve.fingerprint, curve.lengths),
         thresholds=describe(curve.thresholds),
         count=len(curve),
     )
@@ -127,7 +128,7 @@ def search_of_queries(
             lists = lists.reordered(lists.order[sample:])
         thresholds = check_thresholds(thresholds, loss=loss, scoring=scoring)
     squares = evidence.needs == "moments" or getattr(evidence, "binary_only", False)
-    sizes = np.diff(queries.offsets)
+    lengths = lengths_of(queries.sizes)
     if isinstance(thresholds, str):
         walk, count, described = ExactWalk(lists, squares=squares), None, "exact"
     else:
@@ -140,8 +141,8 @@ def search_of_queries(
         scoring=scoring,
         sets=sets,
         n_queries=len(lists.order),
-        lengths=lengths_of(sizes[lists.order]) if sample else lengths_of(sizes),
-        fingerprint=fingerprint_text(fingerprint(lists.scores, lists.badness, queries.offsets), lengths_of(sizes)),
+        lengths=lengths_of(queries.sizes[lists.order]) if sample else lengths,
+        fingerprint=partial(fingerprint_of, lists, lengths),
         thresholds=described,
         count=count,
         sample=sample,
@@ -175,7 +176,8 @@ def _check_exact(word: str, lists: Lists, evidence: Evidence, sequence: TestingO
 
 
 def _warn_of_no_good(lists: Lists) -> None:
-    if len(lists.badness.codes) and not bool((lists.badness.codes == 0).any()):
+    codes = lists.badness.codes
+    if len(codes) and not (bool((codes[:4096] == 0).any()) or bool((codes == 0).any())):
         relevance = lists.loss.relevance
         warnings.warn(
             f"no item is wholly good by {relevance!r}; is that the scale of the labels? What is certified will be "

@@ -41,6 +41,8 @@ def grid(start: float, stop: float, step: float) -> Floats:
             f"grid({start!r}, {stop!r}, {step!r}) has {count} thresholds; at most {LARGEST_GRID} are allowed"
         )
     sign = -1 if last < first else 1
+    if max(abs(begin) + count * by, scale) < 2**53:  # every whole number here is a float, and one division rounds once
+        return np.asarray((begin + sign * by * np.arange(count)) / scale, dtype=np.float64)
     return np.array([(begin + sign * k * by) / scale for k in range(count)], dtype=np.float64)
 
 

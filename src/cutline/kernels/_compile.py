@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
@@ -45,14 +45,25 @@ def _pool(size: int, process: int) -> ThreadPoolExecutor:
 
 
 def on_threads(tasks: Sequence[Callable[[], Answer]]) -> list[Answer]:
-    """Run the tasks side by side, the first one here, and return their answers in the order of the tasks."""
+    """Run the tasks side by side, some of them here, and return their answers in the order of the tasks."""
     threads = min(thread_count(), len(tasks))
-    inside = current_thread().name.startswith(POOL)  # waiting there for the same pool could wait for ever
-    if threads <= 1 or inside:
+    if threads <= 1 or _inside_pool():
         return [task() for task in tasks]
-    futures = [_pool(threads - 1, os.getpid()).submit(task) for task in tasks[1:]]
-    first = tasks[0]()
-    return [first, *(future.result() for future in futures)]
+    waiting = iter(enumerate(tasks))  # whoever is free takes the next
+    futures = [_pool(threads - 1, os.getpid()).submit(_taken, waiting) for _ in range(threads - 1)]
+    answers = dict(_taken(waiting))
+    for future in futures:
+        answers.update(future.result())
+    return [answers[place] for place in range(len(tasks))]
+
+
+def _taken(waiting: Iterator[tuple[int, Callable[[], Answer]]]) -> list[tuple[int, Answer]]:
+    return [(place, task()) for place, task in waiting]
+
+
+def _inside_pool() -> bool:
+    """Whether this is a thread of the pool: waiting there for the same pool could wait for ever."""
+    return current_thread().name.startswith(POOL)
 
 
 def spans(total: int, *, least: int) -> list[tuple[int, int]]:

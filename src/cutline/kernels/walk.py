@@ -124,14 +124,13 @@ def scatter_changes(
     """Sort the items of slots first … last-1 by step, as changes. `cursors` holds where each step begins, and is
     used up."""
     for slot in range(first, last):
-        begin, end = offsets[order[slot]], offsets[order[slot] + 1]
-        list_steps, list_codes = steps[begin:end], codes[begin:end]
+        query = order[slot]
         head = np.int64(slot) << shift
-        for i in range(end - begin):
-            step = np.uint32(list_steps[i])
-            place = np.uint64(cursors[step])
-            changes[place] = head | (np.int64(list_codes[i]) + 1)
-            cursors[step] += 1
+        for i in range(np.uint64(offsets[query]), np.uint64(offsets[query + 1])):
+            step = np.uint32(steps[i])
+            place = cursors[step]
+            cursors[step] = place + 1
+            changes[np.uint64(place)] = head | (np.int64(codes[i]) + 1)
 
 
 @compiled
@@ -316,24 +315,23 @@ def advance_short(
         good, bad = one + (1 << PART_BITS), one + (1 << PART_BITS) + 1
     else:
         good, bad = one - 1, one
-    added = np.array([sign * one, sign * good, sign * bad], np.int32)  # passed over, good, bad
-    share = (1 << SIZE_SHIFT) - 1
+    added = np.array([sign * one, sign * good, sign * bad, 0], np.int32)  # passed over, good, bad
+    share = np.uint32((1 << SIZE_SHIFT) - 1)
     for step in range(start, stop):
-        total, squared, empty_loss, nonempty, bad_items, judged = 0, 0, 0, 0, 0, 0
-        here = changes[edges[step] : edges[step + 1]]
-        for position in range(here.shape[0]):
-            change = here[position]
+        total, squared, empty_loss, ends, bad_items, judged = 0, 0, 0, 0, 0, 0
+        for position in range(np.uint64(edges[step]), np.uint64(edges[step + 1])):
+            change = changes[position]
             slot, code = np.uint32(change >> SHORT_SHIFT), np.uint32(change & 3)
             word = words[slot]
-            new_word = word + added[code]
+            new_word = np.int32(word + added[code])
             words[slot] = new_word
-            loss, new_loss = table[np.uint32(word & share)], table[np.uint32(new_word & share)]
+            loss, new_loss = table[np.uint32(word) & share], table[np.uint32(new_word) & share]
             total += new_loss - loss
             bad_items += code >> np.uint32(1)
             judged += (code + np.uint32(1)) >> np.uint32(1)
-            if min(word, new_word) < one:  # the list begins or ends empty
-                nonempty += sign
-                empty_loss += (new_loss if new_word < one else 0) - (loss if word < one else 0)
+            if word < one or new_word < one:  # the list begins empty, or ends so
+                ends += 1
+                empty_loss += new_loss if new_word < one else -loss
             if squares:
                 squared += squared_units(new_loss) - squared_units(loss)
             if keep:
@@ -342,9 +340,9 @@ def advance_short(
         sums[row, LOSS] += total
         sums[row, SQUARED] += squared
         sums[row, LOSS_NONEMPTY] += total - empty_loss
-        sums[row, CHOSEN] += sign * here.shape[0]
+        sums[row, CHOSEN] += sign * (edges[step + 1] - edges[step])
         sums[row, BAD] += sign * np.int64(bad_items) * UNITS
-        sums[row, NONEMPTY] += nonempty
+        sums[row, NONEMPTY] += sign * ends
         sums[row, JUDGED] += sign * np.int64(judged)
         if keep:
             for slot_written in range(first, last):
