@@ -71,7 +71,8 @@ def beside_mapie(quick: bool) -> list[Row]:
     remark = f"MAPIE: one run; its threshold is {found[0]:g}" + (
         "; --quick: fewer queries, not judged" if quick else ""
     )
-    judged = {1: {"least_ratio": None if quick else 1000, "target": "≥ 1,000×"}}
+    target = {"least_ratio": None if quick else 1000, "target": "≥ 1,000×"}
+    judged = {0: target, 1: target}
     return [
         Row(
             what=f"Convex, {shape}", ours=Timing(name="Convex", samples=[*early.samples, *late.samples]), peer=peer,

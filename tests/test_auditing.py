@@ -23,6 +23,8 @@ import cutline as cl
 from cutline.errors import CannotApplyError, CutlineWarning, InputError
 from cutline.evidence import Betting, Binomial, Convex, EmpiricalBernstein, Hoeffding, HoeffdingBentkus
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* no judged item:cutline.errors.CutlineWarning")  # meant here
+
 GRADE = cl.Grade(at_least=1)
 GRID = cl.grid(0.95, 0.05, 0.05)
 SIMULATED = cl.datasets.Simulator(n_items=(3, 12))
@@ -532,6 +534,7 @@ def test_an_abstention_that_returns_nothing_is_audited_as_empty_lists():
     found = cl.audit(made, drawn(300, rng=1))
     assert isinstance(made, cl.Abstention)
     assert (found.risk, found.share_nonempty, found.recall, found.threshold) == (0.0, 0.0, 0.0, math.inf)
+    assert found.statement().endswith("This is an abstention: every list is empty.")
     assert found.verdict == "holds"
     assert cl.audit(replace(made, alpha=0.3), drawn(300, rng=1)).verdict == "confirmed"
 
@@ -542,6 +545,7 @@ def test_an_abstention_of_miss_is_audited_as_full_lists():
     found = cl.audit(made, queries)
     assert isinstance(made, cl.Abstention)
     assert (found.risk, found.share_nonempty, found.recall, found.threshold) == (0.0, 1.0, 1.0, -math.inf)
+    assert found.statement().endswith("This is an abstention: every list is full.")
     assert found.sizes.mean == queries.n_items / 100
 
 
@@ -601,7 +605,11 @@ def test_the_statement_says_the_verdict_the_interval_and_what_it_means(bad):
 
 def test_the_statement_tells_where_every_list_is_empty():
     queries = with_lists([1, 2], [1, 1])
-    assert cl.audit(certificate(threshold=2.0), queries).statement().endswith("Every list is empty: nothing is shown.")
+    assert (
+        cl.audit(certificate(threshold=2.0), queries)
+        .statement()
+        .endswith("Every list is empty at this threshold: nothing would be shown.")
+    )
     assert "empty" not in cl.audit(certificate(), queries).statement()
 
 

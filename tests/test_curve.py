@@ -18,6 +18,8 @@ from cutline.cutting import fingerprint
 from cutline.errors import InputError
 from cutline.kernels import walk as kernel
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* no judged item:cutline.errors.CutlineWarning")  # meant here
+
 LOSS = cl.FalseDiscovery(cl.Grade(1))
 SMALL = cl.grid(1.0, 0.0, 0.25)
 
@@ -136,7 +138,16 @@ def test_a_curve_travels_between_processes():
 
 def test_a_curve_shows_what_it_holds():
     curve = cl.RiskCurve.empty(loss=LOSS, thresholds=SMALL).add(table([(0.5, 1)], [(0.5, 0)]))
-    assert repr(curve) == "RiskCurve(false-discovery, 2 queries, 5 thresholds 1 … 0)"
+    lines = [line.split() for line in repr(curve).splitlines()]
+    assert lines == [
+        ["RiskCurve", "of", "false-discovery"],
+        ["queries", "2,", "2", "items"],
+        ["thresholds", "5,", "1", "…", "0"],
+        ["risk", "0.0000", "…", "0.5000"],
+        ["mean", "list", "size", "0.00", "…", "1.00"],
+    ]
+    assert "<td" in curve._repr_html_()
+    assert "risk" not in repr(cl.RiskCurve.empty(loss=LOSS, thresholds=SMALL)).splitlines()[-1]
 
 
 # The fingerprint ------------------------------------------------------------------------------------------------

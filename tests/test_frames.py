@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import duckdb
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -399,10 +400,37 @@ def test_a_category_of_arrow_keeps_its_nulls_as_an_id_and_as_an_extra_column():
         Queries.from_frame(table.set_column(0, "qid", codes))
 
 
-@pytest.mark.parametrize("frame", [[1, 2], {"qid": [1], "score": [1]}, pl.Series([1]), None, np.ones((2, 2))])
-def test_what_is_no_frame_is_refused(frame):
-    with pytest.raises(InputError, match=r"frame must be a pandas, polars or pyarrow frame .*from_arrays takes arrays"):
+@pytest.mark.parametrize(
+    ("frame", "fix"),
+    [
+        ([1, 2], r"got list; make a frame of it first, as in pd.DataFrame\(...\)"),
+        ({"qid": [1], "score": [1]}, r"got dict; make a frame of it first.*from_dicts takes a run and its judgements"),
+        ("scores.parquet", r"got str; read the file first, as in pd.read_parquet\(path\)"),
+        (pl.Series([1]), "got Series; Queries.from_arrays takes arrays"),
+        (None, "got NoneType; Queries.from_arrays takes arrays"),
+        (np.ones((2, 2)), "got ndarray; Queries.from_arrays takes arrays"),
+    ],
+)
+def test_what_is_no_frame_is_refused(frame, fix):
+    with pytest.raises(InputError, match=rf"frame must be a pandas, polars or pyarrow frame .*{fix}"):
         Queries.from_frame(frame)
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_times_with_a_zone_keep_it(backend):
+    times = pd.to_datetime(["2024-07-01 00:30", "2024-01-01 00:30"]).tz_localize("Europe/Berlin")
+    frame = pd.DataFrame({"query_id": ["a", "b"], "score": [0.5, 0.4], "seen": times})
+    given = {"pandas": lambda: frame, "polars": lambda: pl.from_pandas(frame), "pyarrow": lambda: pa.table(frame)}
+    queries = Queries.from_frame(given[backend]())
+    back = pd.Series(list(nw.from_native(queries.to_frame()).get_column("seen").to_list()))
+    assert [str(each) for each in back] == ["2024-07-01 00:30:00+02:00", "2024-01-01 00:30:00+01:00"]
+
+
+def test_numbers_that_are_missing_stay_null_where_null_is_not_nan():
+    frame = pl.DataFrame({"query_id": ["a", "a", "b"], "score": [0.5, 0.4, 0.3], "price": [1.5, None, 2.5]})
+    back = Queries.from_frame(frame).to_frame()
+    assert back["price"].to_list() == [1.5, None, 2.5]
+    assert back["price"].null_count() == 1
 
 
 def test_two_columns_of_one_name_are_refused():

@@ -467,7 +467,7 @@ def test_a_column_that_varies_within_a_query_is_refused_by_name():
         (
             {},
             "query_id",
-            r"^there is no column 'query_id' besides query_id, item_id, score, label; there are: 'device', 'place'$",
+            r"^'query_id' is none of the extra columns; there are: 'device', 'place'$",
         ),
         (
             {"labels": None, "item_ids": None, "vectors": np.ones((5, 2)), "columns": None},

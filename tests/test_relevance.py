@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,8 @@ import cutline as cl
 from cutline.errors import InputError
 from cutline.kernels import walk
 from cutline.relevance import RELEVANCES, Badness
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* no judged item:cutline.errors.CutlineWarning")  # meant here
 
 NAN = math.nan
 
@@ -162,7 +165,7 @@ def test_an_error_for_unjudged_items_also_holds_where_every_label_is_missing(rel
 @pytest.mark.parametrize("unjudged", ["bad", "drop"])
 @pytest.mark.parametrize("kind", [lambda u: cl.Grade(1, unjudged=u), lambda u: cl.TopM(m=1, unjudged=u)])
 def test_a_chunk_that_nobody_judged_is_one_and_a_whole_table_is_refused(kind, unjudged):
-    nothing, some = one_list(NAN, NAN, NAN), one_list(1.0, 0.0)
+    nothing, some = one_list(NAN, NAN, NAN), one_list(0.0, 1.0)
     loss = cl.FalseDiscovery(kind(unjudged))
     convex = {"alpha": 0.3, "delta": 0.1, "evidence": cl.evidence.Convex()}
     curve = cl.RiskCurve.empty(loss=loss, thresholds=[0.5]).add(nothing)
@@ -173,6 +176,15 @@ def test_a_chunk_that_nobody_judged_is_one_and_a_whole_table_is_refused(kind, un
     unjudged_queries = cl.Queries.from_arrays([1.0, 2.0], [NAN, NAN], group=[1, 1])
     with pytest.raises(InputError, match=refused):
         cl.calibrate(unjudged_queries, loss=loss, **convex)
+
+
+def test_a_fraction_of_any_kind_of_number_is_the_decimal_it_shows_and_can_be_saved(tmp_path):
+    for fraction in (0.2, np.float64(0.2), np.float32(0.2), Fraction(1, 5), Decimal("0.2")):
+        relevance = cl.TopM(fraction=fraction)
+        assert (type(relevance.fraction), relevance.fraction) == (float, 0.2)
+        assert relevance.places(np.array([10])).tolist() == [2]
+    with pytest.raises(InputError, match=r"m must be a whole number of at least 1, got 0.2; write fraction=0.2"):
+        cl.TopM(0.2)
 
 
 @pytest.mark.parametrize("unjudged", ["bad", "drop", "error"])

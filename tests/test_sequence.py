@@ -25,6 +25,11 @@ P_VALUES, DELTA, FIXED, FALLBACK = [0.001, 0.02, 0.2, 0.001], 0.1, [0, 1], [0, 1
 # Grids --------------------------------------------------------------------------------------------------------------
 
 
+def test_weights_that_are_no_list_are_refused():
+    with pytest.raises(InputError, match=r"weights must be one share of delta per threshold, got 0.5"):
+        cl.Fallback(0.5)
+
+
 def test_a_grid_holds_the_numbers_that_its_decimals_are_read_as():
     assert grid(0.99, 0.01, 0.01).tolist() == [float(f"0.{k:02}") for k in range(99, 0, -1)]
     assert grid(0.999, 0.001, 0.001).tolist() == [float(f"0.{k:03}") for k in range(999, 0, -1)]

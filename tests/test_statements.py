@@ -180,7 +180,7 @@ def test_a_rule_beyond_a_plain_threshold_is_named_and_so_is_that_the_promise_end
 def test_a_certificate_of_empty_lists_only_says_that_nothing_would_be_shown():
     found = certificate(thresholds=[2.0, 0.1], alpha=0.1)
     text = found.statement()
-    assert "Every calibration list is empty at this threshold: nothing would be shown." in text
+    assert "Every list is empty at this threshold: nothing would be shown." in text
     assert "the non-empty lists alone (n/a here; 100 % of lists were empty), or the pooled item rate (n/a here)" in text
     assert "nothing would be shown" not in certificate().statement()
 

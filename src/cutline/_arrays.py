@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from cutline._display import shown
 from cutline.errors import InputError
 
 Array = npt.NDArray[Any]
@@ -40,7 +41,7 @@ def plain_array(name: str, values: Any) -> Array:
     except (TypeError, ValueError) as problem:
         raise InputError(f"{name} must be an array with one value each, got what numpy refuses: {problem}") from None
     if array.ndim == 0:
-        raise InputError(f"{name} must be an array with one value each, got {values!r}")
+        raise InputError(f"{name} must be an array with one value each, got {shown(cast('object', values))}")
     return array
 
 

@@ -4,6 +4,18 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable
+from typing import cast
+
+LONGEST_SHOWN = 120  # characters of a value in a message
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: on one line, and no more of it than a reader needs."""
+    shape: object = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and len(cast("tuple[object, ...]", shape)) > 1:
+        return f"{type(value).__name__} of shape {shape}"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 40]}… ({len(text):,} characters)"
 
 
 def text_table(title: str, rows: Iterable[tuple[str, object]]) -> str:

@@ -7,6 +7,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from cutline._display import shown
 from cutline.errors import InputError
 
 
@@ -15,11 +16,12 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
     try:
         target = Path(path)
     except TypeError:
-        raise InputError(f"path must be the path of a file to write, got {path!r}") from None
+        raise InputError(f"path must be the path of a file to write, got {shown(path)}") from None
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    except OSError as error:
-        raise InputError(f"{target}: cannot be written ({error.strerror}); check the folder") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{shortened(path)}: cannot be written ({reason}); check the folder") from None
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)

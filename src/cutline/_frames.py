@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import reprlib
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any, NamedTuple, cast
 
 import narwhals as nw
@@ -70,9 +71,14 @@ def _eager(frame: Any) -> nw.DataFrame[Any]:
         eager = known.collect() if isinstance(known, nw.LazyFrame) else known
         names = eager.columns
     except (TypeError, AttributeError):
+        fix = "Queries.from_arrays takes arrays, Queries.from_dicts a run and its judgements"
+        if isinstance(frame, str | PathLike):
+            fix = "read the file first, as in pd.read_parquet(path)"
+        elif isinstance(frame, Mapping | list):
+            fix = "make a frame of it first, as in pd.DataFrame(...); Queries.from_dicts takes a run and its judgements"
+        came = type(cast("object", frame)).__name__
         raise InputError(
-            f"frame must be a pandas, polars or pyarrow frame or a duckdb relation, got {type(frame).__name__}; "
-            "Queries.from_arrays takes arrays, Queries.from_dicts dictionaries"
+            f"frame must be a pandas, polars or pyarrow frame or a duckdb relation, got {came}; {fix}"
         ) from None
     except ValueError as problem:
         raise InputError(f"frame cannot be read: {problem}") from None
@@ -202,9 +208,12 @@ def _conversion(name: str, came: str, library: nw.Implementation) -> str:
 
 
 def _values(series: nw.Series[Any]) -> Array:
-    """An extra column. Whole numbers and truth values with nulls, and structs, stay what they are, as objects."""
-    whole = series.dtype.is_integer() or series.dtype == nw.Boolean
-    if series.dtype == nw.Struct or (whole and series.null_count()):
+    """An extra column. Structs, times with a zone, and numbers or truth values with nulls stay what they are, as
+    objects."""
+    zoned = isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone is not None
+    gaps = series.dtype.is_integer() or series.dtype == nw.Boolean
+    gaps = gaps or (series.dtype.is_float() and not series.implementation.is_pandas_like())  # null is not NaN there
+    if series.dtype == nw.Struct or zoned or (gaps and series.null_count()):
         values = zip(series.to_list(), series.is_null().to_list(), strict=True)
         return np.array([None if null else value for value, null in values], dtype=object)
     return _objects_of_text(series.to_numpy())

@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import msgspec
 
-from cutline.errors import CertificateError
+from cutline._display import shown
+from cutline.errors import CertificateError, InputError
 
 SCHEMA = 1
 
@@ -79,6 +80,17 @@ _canonical = msgspec.json.Encoder(order="sorted")
 def as_written(settings: dict[str, Any]) -> dict[str, Any]:
     """Settings as they come back from a file: tuples are lists there."""
     return msgspec.json.decode(_canonical.encode(settings), type=dict[str, Any])
+
+
+def check_settings(role: str, piece: Any) -> None:
+    """What a piece of one's own writes down must be something a file can hold, found out before and not after."""
+    try:
+        as_written(piece.settings())
+    except (TypeError, ValueError, msgspec.MsgspecError) as problem:
+        raise InputError(
+            f"{role}: settings() must give a dict of plain values, such as {{'name': {piece.name!r}}}, got "
+            f"{shown(piece.settings())}: {problem}"
+        ) from None
 
 
 def seal_of(record: Record) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import warnings
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -23,7 +22,8 @@ from cutline._arrays import (
     whole_numbers,
 )
 from cutline._checks import check_number
-from cutline.errors import CutlineWarning, InputError
+from cutline._display import shown
+from cutline.errors import InputError, warn
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -87,13 +87,13 @@ def check_shared(run: Mapping[Any, Any], qrels: Mapping[Any, Any]) -> None:
     if lost:
         so = "is not in the run: it has no list" if lost == 1 else "are not in the run: they have no lists"
         message = f"{lost} of {counted(len(qrels), 'judged query', 'judged queries')} {so} to cut and will not count"
-        warnings.warn(message, CutlineWarning, stacklevel=3)
+        warn(message)
     if _looks_swapped(run, qrels):
         message = (
             "run holds few whole numbers, often tied, and qrels fractions, as if one were the other; "
             "Queries.from_dicts(run, qrels) takes the scores first, then the labels"
         )
-        warnings.warn(message, CutlineWarning, stacklevel=3)
+        warn(message)
 
 
 def _looks_swapped(run: Mapping[Any, Mapping[Any, Any]], qrels: Mapping[Any, Mapping[Any, Any]]) -> bool:
@@ -169,8 +169,9 @@ def check_qid(qid: Array, n_items: int) -> None:
 
 def position_of(query: Any, n: int, ids: Array | None, table: str = "queries") -> int:
     if not is_whole(query):
-        hint = _by_id(query, ids, table) or "; select() takes many, or a mask"
-        raise InputError(f"a query is found by its row number, got {query!r}{hint}")
+        many = "; select() takes many, or a mask" if table == "queries" else "; iterate over all, or see to_frame()"
+        hint = _by_id(query, ids, table) or many
+        raise InputError(f"a query is found by its row number, got {shown(query)}{hint}")
     if not -n <= query < n:
         there = f"the table has {n}, from 0 to {n - 1}" if n > 1 else f"the table has {('none', 'only query 0')[n]}"
         raise IndexError(f"there is no query {int(query)}: {there}{_by_id(query, ids, table)}")

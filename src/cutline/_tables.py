@@ -79,6 +79,8 @@ def check_column(queries: Queries, name: Any) -> None:
         return
     held = {"item_id": queries.item_ids, "score": queries.scores, "label": queries.labels, "vector": queries.vectors}
     fixed = ["query_id", *(role for role, values in held.items() if values is not None)]
+    if name in fixed:
+        raise InputError(f"{name!r} is none of the extra columns{nearest_name(name, queries.columns)}")
     known = nearest_name(name, queries.columns)
     raise InputError(f"there is no column {name!r} besides {', '.join(fixed)}{known}")
 
@@ -148,6 +150,8 @@ def summary_rows(queries: Queries) -> Iterator[tuple[str, object]]:
     if len(queries):
         sizes = queries.sizes
         yield "list length", f"min {sizes.min():,}, median {np.median(sizes):,.4g}, max {sizes.max():,}"
+    if queries.item_ids is None:
+        yield "item ids", "none"
     yield "labels", _summary_of_labels(queries.labels)
     if queries.vectors is not None:
         yield "vectors", f"{queries.vectors.shape[1]:,} x {queries.vectors.dtype}"

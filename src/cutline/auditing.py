@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutline import statements
+from cutline._arrays import counted
 from cutline._display import html_table, text_table
 from cutline._tables import check_is_queries
 from cutline.certificate import Abstention, Certificate, Findings
@@ -24,8 +24,9 @@ from cutline.cutting import (
     lengths_of,
     scores_of,
     units_of,
+    warn_of_unjudged,
 )
-from cutline.errors import CutlineWarning, InputError
+from cutline.errors import InputError, warn
 from cutline.evidence import Betting, Convex
 from cutline.losses import sums_by_list
 
@@ -39,6 +40,7 @@ Verdict = Literal["confirmed", "holds", "inconclusive", "above"]
 
 SIDE = 0.025  # level of each side of the interval
 SUSPICION = 0.01  # one-sided p-value at or below which the risk counts as above alpha
+MOST_SHOWN = 12  # groups of a column that are printed
 STRATA = ("Short", "Short-Medium", "Medium-Long", "Long")
 
 
@@ -101,7 +103,8 @@ class Audit:
 
     def statement(self) -> str:
         """The verdict in words."""
-        span = f"{self.risk:.4f} (95 % interval {self.low:.4f} to {self.high:.4f}) on {self.n_queries:,} queries"
+        queries = counted(self.n_queries, "query", "queries")
+        span = f"{self.risk:.4f} (95 % interval {self.low:.4f} to {self.high:.4f}) on {queries}"
         meaning = {
             "confirmed": "even the upper end of the interval is at most alpha",
             "holds": "the estimate is at most alpha, though the interval reaches above it",
@@ -112,7 +115,10 @@ class Audit:
                 "changed since"
             ),
         }[self.verdict]
-        empty = "" if self.share_nonempty else " Every list is empty: nothing is shown."
+        caution = statements.emptiness(self.share_nonempty, self.risk_given_nonempty, self.loss)
+        if not math.isfinite(self.threshold):
+            caution = f"This is an abstention: every list is {'empty' if self.threshold > 0 else 'full'}."
+        empty = f" {caution}" if caution else ""
         return f"Verdict: {self.verdict}. The {self.loss} risk is {span}; alpha = {self.alpha:g}: {meaning}.{empty}"
 
     def _rows(self) -> list[tuple[str, object]]:
@@ -127,9 +133,12 @@ class Audit:
             ("good items kept", statements.percent(self.recall)),
         ]
         for title, groups in (("size", self.strata), *self.by.items()):
-            for group in groups:
+            shown = sorted(groups, key=lambda group: -group.n_queries)[:MOST_SHOWN]
+            for group in (group for group in groups if group in shown):
                 figures = f"{group.risk:.4f}  ({group.low:.4f} … {group.high:.4f}; n {group.n_queries:,})"
                 rows.append((f"{title}: {group.name}", figures))
+            if len(groups) > MOST_SHOWN:
+                rows.append((f"{title}: others", f"{len(groups) - MOST_SHOWN:,} smaller groups: see by[{title!r}]"))
         return rows
 
     def __repr__(self) -> str:
@@ -149,18 +158,17 @@ def audit(certificate: Certificate | Abstention, queries: Queries, *, by: str | 
     _check_given(certificate, queries)
     if not len(queries):
         raise InputError("queries must be at least 1 to audit on, got 0")
-    slates = certificate.apply(queries)
+    slates = certificate.cut(queries)
     badness = badness_of(queries, certificate.loss.relevance)
     check_judged(judged_labels(queries))
+    warn_of_unjudged(queries, badness, certificate.loss)
     scores = scores_of(queries, certificate.scoring)
     own = fingerprint_text(fingerprint(scores, badness, queries.offsets), lengths_of(np.diff(queries.offsets)))
     known = own == certificate.calibration_fingerprint
     if known:
-        warnings.warn(
+        warn(
             "these are the calibration queries: the threshold was chosen on them, so this audit proves nothing; "
-            "audit on queries that were held out",
-            CutlineWarning,
-            stacklevel=2,
+            "audit on queries that were held out"
         )
     shares = badness.shares()
     losses = losses_of(certificate, slates.chosen, shares, queries.offsets)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from cutline._checks import check_level, check_piece, check_whole
-from cutline._record import CurvePoints, Refusal
+from cutline._checks import check_delta, check_level, check_piece, check_seed
+from cutline._record import CurvePoints, Refusal, check_settings
 from cutline._tables import check_is_queries
 from cutline.certificate import Abstention, Certificate
 from cutline.curve import RiskCurve, check_pieces, length_quantiles
@@ -20,7 +20,7 @@ from cutline.evidence import Betting, Convex, Evidence
 from cutline.judging import Judge, judge_of
 from cutline.losses import Loss
 from cutline.preferences import AsGiven, Scoring
-from cutline.searching import Search, search_of_curve, search_of_queries
+from cutline.searching import SAMPLE_SHARE, Search, sample_size, search_of_curve, search_of_queries
 from cutline.sequence import Fallback, FixedSequence, TestingOrder
 from cutline.sets import SetRule, Threshold
 
@@ -57,12 +57,14 @@ def calibrate(
 
     `queries` may be a RiskCurve; loss, scoring, sets and thresholds are then those of the curve.
     """
-    alpha, delta = check_level("alpha", alpha), check_level("delta", delta)
+    alpha, delta = check_level("alpha", alpha), check_delta(delta)
     evidence = Betting() if evidence is None else evidence
     sequence = FixedSequence() if sequence is None else sequence
     check_piece("evidence", evidence, Evidence, "cl.evidence.Convex()")
     check_piece("sequence", sequence, TestingOrder, "cl.FixedSequence() or cl.Fallback()")
-    seed = check_whole("seed", seed, least=-(2**63))
+    check_settings("evidence", evidence)
+    check_settings("sequence", sequence)
+    seed = check_seed(seed)
     if isinstance(queries, RiskCurve):
         _refuse_second_choice({"loss": loss, "scoring": scoring, "sets": sets, "thresholds": thresholds})
         search = search_of_curve(queries, evidence)
@@ -184,7 +186,8 @@ def _conclude(trail: _Trail, settings: dict[str, Any], farthest: int | None, tes
     if isinstance(settings["sequence"], Fallback):
         return Abstention(**found, refusal=_refusal_of_shares(trail, settings))
     first_losses = losses[-1] if ordered else None
-    return Abstention(**found, refusal=_refusal(settings, found["risk"], float(bounds[-1]), first_losses, everything))
+    refusal = _refusal(settings, found["risk"], float(bounds[-1]), first_losses, everything, search.sample)
+    return Abstention(**found, refusal=refusal)
 
 
 def _answer(trail: _Trail, threshold: float, farthest: int, tested: int) -> float:
@@ -200,7 +203,9 @@ def _answer(trail: _Trail, threshold: float, farthest: int, tested: int) -> floa
     return threshold if trail.search.falling else float(np.nextafter(threshold, np.inf))
 
 
-def _refusal(settings: dict[str, Any], risk: float, bound: float, losses: Floats | None, everything: bool) -> Refusal:
+def _refusal(
+    settings: dict[str, Any], risk: float, bound: float, losses: Floats | None, everything: bool, sample: int
+) -> Refusal:
     """Why the walk never began, and what would help."""
     alpha = settings["alpha"]
     if risk < alpha:
@@ -212,7 +217,7 @@ def _refusal(settings: dict[str, Any], risk: float, bound: float, losses: Floats
             " Every item is kept there already: let the thresholds begin higher, within the range of the scores, and "
             "calibrate on new queries."
         )
-    needed = _needed(settings, risk, losses, delta=settings["delta"])
+    needed = _needed(settings, risk, losses, delta=settings["delta"], sample=sample)
     return Refusal(reason=reason, smallest_alpha=bound if bound < 1 else None, queries_needed=needed)
 
 
@@ -240,19 +245,21 @@ def _refusal_of_shares(trail: _Trail, settings: dict[str, Any]) -> Refusal:
         f"{alpha:g}; about the nearest, {thresholds[held[best]]:.6g}, "
         f"has the upper bound {bound:.4g} at level {level:.3g}."
     )
-    needed = _needed(settings, risk, losses[best] if ordered else None, delta=level)
+    needed = _needed(settings, risk, losses[best] if ordered else None, delta=level, sample=search.sample)
     return Refusal(reason=reason, smallest_alpha=bound if bound < 1 else None, queries_needed=needed)
 
 
-def _needed(settings: dict[str, Any], risk: float, losses: Floats | None, *, delta: float) -> int | None:
-    """About how many queries like these would be enough; betting is planned for as if it were Convex."""
+def _needed(settings: dict[str, Any], risk: float, losses: Floats | None, *, delta: float, sample: int) -> int | None:
+    """About how many queries like these would be enough; betting is planned for as if it were Convex. Where some draw
+    the thresholds, these come on top."""
     from cutline.evidence.needed import queries_for
 
     if risk >= settings["alpha"]:
         return None
     like = settings["evidence"] if losses is None else Convex()
     spread = None if losses is None else float(losses.std())
-    return queries_for(like, alpha=settings["alpha"], delta=delta, expected_risk=risk, spread=spread)
+    needed = queries_for(like, alpha=settings["alpha"], delta=delta, expected_risk=risk, spread=spread)
+    return needed + sample_size(round(needed / (1 - SAMPLE_SHARE))) if needed and sample else needed
 
 
 def _spread(length: int, wanted: int) -> Integers:

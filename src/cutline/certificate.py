@@ -4,7 +4,6 @@ applied."""
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -16,7 +15,7 @@ import numpy.typing as npt
 
 from cutline import statements
 from cutline._arrays import vectors_of
-from cutline._display import html_table, text_table
+from cutline._display import html_table, shown, text_table
 from cutline._files import shortened, write_whole
 from cutline._record import (
     SCHEMA,
@@ -32,7 +31,7 @@ from cutline._record import (
 from cutline._tables import check_is_queries
 from cutline._version import __version__
 from cutline.cutting import check_vectors, chosen_rows, cut_all, scores_of
-from cutline.errors import CannotApplyError, CertificateError, CutlineWarning, InputError
+from cutline.errors import CannotApplyError, CertificateError, InputError, warn
 from cutline.evidence import EVIDENCE, Evidence
 from cutline.losses import LOSSES, FalseDiscovery, Loss, Miss
 from cutline.preferences import SCORINGS, AsGiven, Scoring
@@ -101,6 +100,14 @@ class Findings:
 
     def apply(self, queries: Queries) -> Slates:
         """Cut the lists of new queries, with the same scoring, rule and comparison as when calibrating."""
+        slates = self.cut(queries)
+        if self.abstention is not None:
+            kept = "empty" if self.threshold > 0 else "full"
+            warn(f"nothing was certified: every list comes out {kept}; see statement()")
+        return slates
+
+    def cut(self, queries: Queries) -> Slates:
+        """The same, for those who know whether anything was certified."""
         from cutline.slates import Slates
 
         check_is_queries(queries)
@@ -117,9 +124,12 @@ class Findings:
         try:
             outputs = np.ascontiguousarray(scores, dtype=np.float64)
         except (TypeError, ValueError):
-            raise InputError(f"scores must be one finite number per item, got {scores!r}") from None
-        if outputs.ndim != 1 or not np.isfinite(outputs).all():
-            raise InputError(f"scores must be one finite number per item, got {scores!r}")
+            raise InputError(f"scores must be one finite number per item, got {shown(scores)}") from None
+        if outputs.ndim != 1:
+            raise InputError(f"scores must be one finite number per item, got {shown(scores)}; pass those of one query")
+        if not np.isfinite(outputs).all():
+            place = int(np.flatnonzero(~np.isfinite(outputs))[0])
+            raise InputError(f"scores must be finite, got {float(outputs[place])!r} at position {place}")
         threshold = self._usable_threshold()
         if not len(outputs):
             return np.empty(0, np.int64)
@@ -144,11 +154,9 @@ class Findings:
         shortest, longest = self.list_lengths.min, self.list_lengths.max
         outside = int(np.count_nonzero((sizes < shortest) | (sizes > longest)))
         if getattr(self.scoring, "depends_on_length", True) and outside:
-            warnings.warn(
+            warn(
                 f"{outside:,} of {len(sizes):,} lists have lengths outside {shortest} to {longest}, those seen in "
-                f"calibration; {self.scoring.name} scores depend on the length, so the promise may not carry over",
-                CutlineWarning,
-                stacklevel=3,
+                f"calibration; {self.scoring.name} scores depend on the length, so the promise may not carry over"
             )
 
     def _usable_threshold(self) -> float:
@@ -175,6 +183,7 @@ class Findings:
     def _rows(self) -> list[tuple[str, object]]:
         given = self.risk_given_nonempty
         bar = f", {-math.log(self.delta):.3g} certifies" if self.sequence.name == "fixed" else ""
+        drew = f" ({self.sample:,} more queries drew the thresholds)" if self.sample else ""
         return [
             (
                 "risk on calibration",
@@ -184,10 +193,17 @@ class Findings:
             ("risk of non-empty lists", "n/a" if given is None else f"{given:.4f}"),
             ("pooled item rate", "n/a" if self.item_rate is None else f"{self.item_rate:.4f}"),
             ("good", statements.goodness(self.loss.relevance) + f", unjudged {self.loss.relevance.unjudged}"),
-            ("calibrated on", f"{self.n_queries:,} queries, {self.n_items:,} items"),
-            ("thresholds tested", f"{self.tested:,}"),
+            ("calibrated on", f"{self.n_queries:,} queries, {self.n_items:,} items{drew}"),
+            ("thresholds tested", f"{self.tested:,}{self._of_how_many()}"),
             ("by", ", ".join(_spoken(piece.settings()) for piece in (self.evidence, self.scoring, self.sets))),
         ]
+
+    def _of_how_many(self) -> str:
+        by = "" if self.sequence.name == "fixed" else f", by {self.sequence.name}"
+        if isinstance(self.thresholds, str):
+            return by
+        count = int(self.thresholds.get("count", len(self.thresholds.get("values", ()))))
+        return f" of {count:,}{by}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -210,7 +226,10 @@ class Certificate(Findings):
         name = "Certificate (approximate only)" if self.asymptotic else "Certificate"
         kept = statements.what_is_kept(self).removesuffix(".")
         risk = f"{self.loss.name} risk ≤ {statements.number(self.alpha)}"
-        empty = "" if self.share_nonempty else "; EVERY LIST IS EMPTY"
+        empty = ""
+        if statements.emptiness(self.share_nonempty, self.risk_given_nonempty, self.loss.name):
+            share = statements.percent(1 - self.share_nonempty)
+            empty = f"; {share} OF LISTS ARE EMPTY" if self.share_nonempty else "; EVERY LIST IS EMPTY"
         return f"{name}: {kept[0].lower()}{kept[1:]}; {risk} with confidence {statements.confidence(self.delta)}{empty}"
 
     def __repr__(self) -> str:
@@ -293,7 +312,7 @@ def load(
     try:
         text = Path(path).read_bytes()
     except TypeError:
-        raise InputError(f"path must be the path of a certificate, got {path!r}") from None
+        raise InputError(f"path must be the path of a certificate, got {shown(path)}") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise CertificateError(f"{source}: cannot be read ({reason}); check the path") from None
@@ -343,7 +362,7 @@ class _Pieces:
         name = str(settings.get("name"))
         if given is not None:
             if isinstance(given, type) or not hasattr(given, "name") or not hasattr(given, "settings"):
-                raise InputError(f"{role} must be an object as it was passed to calibrate, got {given!r}")
+                raise InputError(f"{role} must be an object as it was passed to calibrate, got {shown(given)}")
             its = given.settings()
             if as_written(_named(given, known, its)) != settings:
                 raise CertificateError(

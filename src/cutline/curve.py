@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from cutline._checks import check_piece
-from cutline._record import ListLengths
+from cutline._checks import check_one_of, check_piece
+from cutline._display import html_table, shown, text_table
+from cutline._record import ListLengths, check_settings
 from cutline._tables import check_is_queries
 from cutline.cutting import check_summable, fingerprint, judged_labels, lengths_of, prepared, unit_losses
 from cutline.errors import InputError
@@ -58,7 +60,9 @@ class RiskCurve:
         scoring, sets = AsGiven() if scoring is None else scoring, Threshold() if sets is None else sets
         check_pieces(loss=loss, scoring=scoring, sets=sets)
         if isinstance(thresholds, str):
-            raise InputError(f"thresholds of a curve must be numbers, got {thresholds!r}; pass thresholds=cl.grid(…)")
+            raise InputError(
+                f"thresholds of a curve must be numbers, got {shown(thresholds)}; pass thresholds=cl.grid(…)"
+            )
         values = check_thresholds(thresholds, loss=loss, scoring=scoring)
         sums = np.zeros((len(values), COLUMNS), np.int64)
         return cls(
@@ -140,9 +144,18 @@ class RiskCurve:
     def __len__(self) -> int:
         return len(self.thresholds)
 
+    def _rows(self) -> Iterator[tuple[str, object]]:
+        yield "queries", f"{self.n_queries:,}, {self.n_items:,} items"
+        yield "thresholds", f"{len(self):,}, {self.thresholds[0]:g} … {self.thresholds[-1]:g}"
+        if self.n_queries:
+            yield "risk", f"{self.risk[0]:.4f} … {self.risk[-1]:.4f}"
+            yield "mean list size", f"{self.mean_size[0]:.2f} … {self.mean_size[-1]:.2f}"
+
     def __repr__(self) -> str:
-        span = f"{self.thresholds[0]:g} … {self.thresholds[-1]:g}"
-        return f"RiskCurve({self.loss.name}, {self.n_queries:,} queries, {len(self):,} thresholds {span})"
+        return text_table(f"RiskCurve of {self.loss.name}", self._rows())
+
+    def _repr_html_(self) -> str:
+        return html_table(f"RiskCurve of {self.loss.name}", self._rows())
 
 
 def length_quantiles(lengths: dict[int, int]) -> ListLengths:
@@ -166,9 +179,9 @@ def check_thresholds(thresholds: npt.ArrayLike | None, *, loss: Loss, scoring: S
     try:
         values = np.array(thresholds, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f'thresholds must be numbers or "exact", got {thresholds!r}') from None
+        raise InputError(f'thresholds must be numbers or "exact", got {shown(thresholds)}') from None
     if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-        raise InputError(f"thresholds must be a list of at least one finite number, got {thresholds!r}")
+        raise InputError(f"thresholds must be a list of at least one finite number, got {shown(thresholds)}")
     steps = np.diff(values)
     if not bool(np.all(steps < 0 if falling else steps > 0)):
         order, cause = ("fall", "from few items on") if falling else ("rise", "from all items on")
@@ -184,8 +197,11 @@ def check_thresholds(thresholds: npt.ArrayLike | None, *, loss: Loss, scoring: S
     return values + 0.0
 
 
-def check_pieces(*, loss: object, scoring: object, sets: object) -> None:
-    """A loss, a scoring and a rule, as objects."""
+def check_pieces(*, loss: Loss, scoring: Scoring, sets: SetRule) -> None:
+    """A loss, a scoring and a rule, as objects whose settings a certificate can write down."""
     check_piece("loss", loss, Loss, "cl.FalseDiscovery(cl.Grade(at_least=3))")
     check_piece("scoring", scoring, Scoring, "cl.AsGiven() or cl.WinRate()")
     check_piece("sets", sets, SetRule, "cl.Threshold()")
+    check_one_of(f"safe_end of the loss {loss.name!r}", loss.safe_end, ("high", "low"))
+    for role, piece in (("loss", loss), ("relevance", loss.relevance), ("scoring", scoring), ("sets", sets)):
+        check_settings(role, piece)

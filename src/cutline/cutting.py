@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from cutline.errors import InputError
-from cutline.losses import FalseDiscovery, Loss, Miss
+from cutline._display import shown
+from cutline.errors import InputError, warn
+from cutline.losses import FalseDiscovery, Loss, Miss, sums_by_list
 from cutline.preferences import SCORINGS, Scoring
 from cutline.relevance import RELEVANCES, Badness, Relevance
 from cutline.sets import RULES, SetRule, Threshold
@@ -70,10 +71,12 @@ class Stretch:
 def prepared(queries: Queries, *, loss: Loss, scoring: Scoring, sets: SetRule) -> Lists:
     """The queries scored and judged, all of them in their own order, ready to be walked."""
     check_vectors(queries, sets)
+    badness = badness_of(queries, loss.relevance)
+    warn_of_unjudged(queries, badness, loss)
     return Lists(
         scores=scores_of(queries, scoring),
         offsets=queries.offsets,
-        badness=badness_of(queries, loss.relevance),
+        badness=badness,
         loss=loss,
         rule=sets,
         order=np.arange(len(queries)),
@@ -92,7 +95,10 @@ def scores_of(queries: Queries, scoring: Scoring) -> Floats:
     scores = scoring.item_scores(queries.scores, queries.offsets)
     if type(scoring) in SCORINGS.values():
         return scores
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    try:
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{scoring.name}: item_scores must give numbers, got {shown(scores)}") from None
     if scores.shape != (queries.n_items,) or not np.isfinite(scores).all():
         raise InputError(
             f"{scoring.name}: item_scores must give one finite score per item, {queries.n_items:,} of them, "
@@ -106,8 +112,12 @@ def badness_of(queries: Queries, relevance: Relevance) -> Badness:
     from cutline.kernels.walk import UNITS
 
     badness = relevance.badness(queries)
+    if isinstance(badness, np.ndarray):
+        return _badness_of_shares(badness, relevance, queries)
     if type(relevance) in RELEVANCES.values():
         return badness
+    if not hasattr(badness, "codes"):
+        raise InputError(f"{relevance.name}: badness must be an array of numbers, one per item, got {shown(badness)}")
     codes: npt.NDArray[Any] = np.ascontiguousarray(badness.codes)
     unit = badness.unit
     right = codes.shape == (queries.n_items,) and codes.dtype.char in "bql" and codes.dtype.itemsize in (1, 8)
@@ -116,7 +126,22 @@ def badness_of(queries: Queries, relevance: Relevance) -> Badness:
             f"{relevance.name}: badness must be int8 or int64 codes, one per item, -1 where an item is passed over, "
             f"and code * unit at most {UNITS}; got {codes.dtype} codes of shape {codes.shape} and unit {unit!r}"
         )
-    return Badness(codes, unit)
+    return Badness(codes, unit, badness.unjudged)
+
+
+def _badness_of_shares(given: npt.NDArray[Any], relevance: Relevance, queries: Queries) -> Badness:
+    """Badness given as numbers in [0, 1], NaN where the loss passes over an item; in whole units it is rounded up."""
+    from cutline.kernels.walk import UNITS
+
+    shares = given.astype(np.float64) if given.dtype.kind in "biuf" else np.full(given.shape, -1.0)
+    passed_over = np.isnan(shares)
+    if shares.shape != (queries.n_items,) or not bool(np.all(passed_over | ((shares >= 0) & (shares <= 1)))):
+        raise InputError(
+            f"{relevance.name}: badness must be one number in [0, 1] per item, {queries.n_items:,} of them, or NaN "
+            f"where the loss passes over it, got {shown(given)}"
+        )
+    units = np.ceil(np.where(passed_over, 0.0, shares) * UNITS - 1e-5)
+    return Badness(np.where(passed_over, -1, units).astype(np.int64), 1, int(np.count_nonzero(passed_over)))
 
 
 def check_judged(n_judged: int) -> None:
@@ -125,6 +150,22 @@ def check_judged(n_judged: int) -> None:
         raise InputError(
             "queries have no labels at all: every label is missing; do the ids of scores and labels match?"
         )
+
+
+def warn_of_unjudged(queries: Queries, badness: Badness, loss: Loss) -> None:
+    """Where items without a label make a risk look smaller than it is."""
+    if not badness.unjudged or queries.labels is None:
+        return
+    dropped = loss.relevance.unjudged == "drop"
+    blank = int(np.count_nonzero(sums_by_list(~np.isnan(queries.labels), queries.offsets) == 0))
+    share, unknown = badness.unjudged / queries.n_items, f"{blank:,} of {len(queries):,} queries have no judged item"
+    if type(loss) is Miss:
+        warn(
+            f"{share:.1%} of the items have no label, and {unknown}: misses are counted among judged items only, so "
+            "good items that nobody judged may be missed unseen"
+        )
+    elif dropped and blank:
+        warn(f'{unknown}: with unjudged="drop" their lists cost nothing, which makes the risk look smaller than it is')
 
 
 def judged_labels(queries: Queries) -> int:
@@ -139,9 +180,9 @@ def chosen_rows(rule: SetRule, scores: Floats, vectors: npt.NDArray[Any] | None,
         return rows
     rows = np.asarray(rows)
     if rows.ndim != 1 or (len(rows) and not np.issubdtype(rows.dtype, np.integer)):
-        raise InputError(f"{rule.name}: choose must give the rows of the chosen items, got {rows!r}")
+        raise InputError(f"{rule.name}: choose must give the rows of the chosen items, got {shown(rows)}")
     if len(rows) and (rows.min() < 0 or rows.max() >= len(scores) or len(np.unique(rows)) < len(rows)):
-        raise InputError(f"{rule.name}: choose must give each row once, from 0 to {len(scores) - 1}, got {rows!r}")
+        raise InputError(f"{rule.name}: choose must give each row once, from 0 to {len(scores) - 1}, got {shown(rows)}")
     return rows.astype(np.int64)
 
 
@@ -166,7 +207,11 @@ def units_of(loss: Loss, chosen: npt.NDArray[np.bool_], badness: Floats, offsets
     """Losses in 1/UNITS, rounded up but for float dust of 2e-15, after a check that they are losses at all."""
     from cutline.kernels.walk import UNITS
 
-    losses = np.asarray(loss.of_lists(chosen, badness, offsets), dtype=np.float64)
+    given = loss.of_lists(chosen, badness, offsets)
+    try:
+        losses = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{loss.name}: of_lists must give numbers, got {shown(given)}") from None
     if losses.shape != (len(offsets) - 1,):
         raise InputError(f"{loss.name}: of_lists must give one loss per query, got shape {losses.shape}")
     if not bool(np.all((losses >= 0) & (losses <= 1))):

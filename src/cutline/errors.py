@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
+from pathlib import Path
+
 
 class CutlineError(Exception):
     """The root of the tree: catch this to catch everything cutline raises on purpose."""
@@ -25,3 +29,14 @@ class MissingExtraError(CutlineError, ImportError):
 
 class CutlineWarning(UserWarning):
     """Something is allowed but weakens what a certificate says, such as auditing on the calibration queries."""
+
+
+_HOME = str(Path(__file__).parent)
+
+
+def warn(message: str) -> None:
+    """A CutlineWarning that points to the line of the user's that led to it, not to one of cutline's."""
+    level, frame = 1, inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(_HOME):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, CutlineWarning, stacklevel=level)

@@ -37,7 +37,7 @@ class Judge(Protocol):
 
 def judge_of(evidence: Evidence, *, n: int, alpha: float, delta: float) -> Judge:
     """The judge for an evidence, by what it needs."""
-    _check_methods(evidence)
+    check_methods(evidence)
     if evidence.needs == "order":
         return _FromLosses(cast(OrderEvidence, evidence), alpha, delta)
     if evidence.needs == "moments":
@@ -135,7 +135,7 @@ class _FromLosses:
         return self.evidence.bounds_each(losses, delta=delta)
 
 
-def _check_methods(evidence: Evidence) -> None:
+def check_methods(evidence: Evidence) -> None:
     """Whether an evidence of one's own can do what its `needs` says."""
     kinds: dict[str, type[Any]] = {"sum": SumEvidence, "moments": MomentEvidence, "order": OrderEvidence}
     kind = kinds.get(evidence.needs)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutline._checks import lacking
+from cutline._display import shown
 from cutline.errors import InputError
 from cutline.relevance import Relevance
 
@@ -97,7 +98,7 @@ def _check_relevance(name: str, relevance: object) -> None:
     if isinstance(relevance, type) or lacking(relevance, Relevance):
         raise InputError(
             f"{name}: relevance must say which items are good, such as Grade(at_least=3) or TopM(m=5), "
-            f"got {relevance!r}"
+            f"got {shown(relevance)}"
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from cutline._checks import check_level, check_whole
-from cutline._display import html_table, text_table
+from cutline._display import html_table, shown, text_table
 from cutline.errors import InputError
 from cutline.evidence import (
     EVIDENCE,
@@ -24,6 +24,7 @@ from cutline.evidence import (
     Normal,
 )
 from cutline.evidence.needed import MOST, check_risk, check_spread, queries_for
+from cutline.judging import check_methods
 
 ALL: tuple[Evidence, ...] = (
     Betting(),
@@ -135,8 +136,9 @@ def _listed(evidence: Any) -> tuple[Evidence, ...]:
     for each in listed:
         if not hasattr(each, "needs") or isinstance(each, type):
             raise InputError(
-                f"evidence must be one or several of cl.evidence, such as cl.evidence.Convex(), got {each!r}"
+                f"evidence must be one or several of cl.evidence, such as cl.evidence.Convex(), got {shown(each)}"
             )
+        check_methods(cast("Evidence", each))
     if not listed:
         raise InputError("evidence must name at least one, got none; leave it out for all of them")
     return cast("tuple[Evidence, ...]", listed)

@@ -25,10 +25,11 @@ UNJUDGED = ("bad", "drop", "error")
 @dataclass(frozen=True, slots=True, eq=False)
 class Badness:
     """Badness of every item in whole units: `codes` times `unit`, of UNITS; below zero where the loss passes over
-    the item."""
+    the item. `unjudged` counts the items without a label."""
 
     codes: npt.NDArray[np.int8] | Integers
     unit: int
+    unjudged: int = 0
 
     def shares(self) -> Floats:
         """Badness as numbers in [0, 1], NaN where the loss passes over the item."""
@@ -48,8 +49,9 @@ class Relevance(Protocol):
         """What becomes of items without a label."""
         ...
 
-    def badness(self, queries: Queries) -> Badness:
-        """Badness of every item."""
+    def badness(self, queries: Queries) -> Badness | Floats:
+        """Badness of every item: numbers in [0, 1], NaN where the loss passes over the item, or the same in whole
+        units."""
         ...
 
     def settings(self) -> dict[str, Any]:
@@ -87,7 +89,7 @@ class Grade:
         missing = sum(on_threads([partial(grade_badness, labels, self.at_least, code, *span, codes) for span in tasks]))
         if missing and self.unjudged == "error":
             _refuse_unjudged(queries, labels, missing)
-        return Badness(codes, UNITS)
+        return Badness(codes, UNITS, missing)
 
     def settings(self) -> dict[str, Any]:
         """What a certificate writes down of it."""
@@ -114,10 +116,11 @@ class TopM:
         if (self.m is None) == (self.fraction is None):
             raise InputError(f"TopM needs m or fraction, one of the two, got m={self.m!r}, fraction={self.fraction!r}")
         if self.m is not None:
+            if isinstance(self.m, float) and 0 < self.m < 1:
+                raise InputError(f"m must be a whole number of at least 1, got {self.m!r}; write fraction={self.m!r}")
             object.__setattr__(self, "m", check_whole("m", self.m, least=1))
-        if self.fraction is not None and not 0 < check_number("fraction", self.fraction) <= 1:
-            hint = f"; did you mean {self.fraction / 100:g}?" if 1 < self.fraction <= 100 else ""
-            raise InputError(f"fraction must be in (0, 1], got {self.fraction!r}{hint}")
+        if self.fraction is not None:
+            object.__setattr__(self, "fraction", _checked_fraction(self.fraction))
         check_one_of("ties", self.ties, ("strict", "lenient", "expected"))
         check_one_of("unjudged", self.unjudged, UNJUDGED)
 
@@ -137,8 +140,8 @@ class TopM:
         from cutline.kernels.walk import UNITS
 
         labels = _labels(queries)
-        missing = int(np.isnan(labels).sum()) if self.unjudged == "error" else 0
-        if missing:
+        missing = int(np.isnan(labels).sum())
+        if missing and self.unjudged == "error":
             _refuse_unjudged(queries, labels, missing)
         wanted = self.places(np.diff(queries.offsets))
         ties = {"strict": lists.STRICT, "lenient": lists.LENIENT, "expected": lists.EXPECTED}[self.ties]
@@ -146,7 +149,7 @@ class TopM:
         units = np.empty(len(labels), np.int64)
         top = partial(lists.top_badness, labels, queries.offsets, wanted, ties, code, UNITS)
         on_threads([partial(top, *span, units) for span in spans(len(queries), least=1024)])
-        return Badness(units, 1)
+        return Badness(units, 1, missing)
 
     def settings(self) -> dict[str, Any]:
         """What a certificate writes down of it."""
@@ -154,10 +157,25 @@ class TopM:
         return {"name": self.name, **size, "ties": self.ties}
 
 
+def _checked_fraction(given: float) -> float:
+    """A share in (0, 1], as the decimal that is shown: a float32 of 0.2 is 0.2."""
+    fraction = check_number("fraction", given)
+    if isinstance(given, np.floating):
+        fraction = float(str(given))
+    if not 0 < fraction <= 1:
+        hint = f"; did you mean {fraction / 100:g}?" if 1 < fraction <= 100 else ""
+        raise InputError(f"fraction must be in (0, 1], got {given!r}{hint}")
+    return fraction
+
+
 def _labels(queries: Queries) -> Floats:
     labels = queries.labels
     if labels is None:
-        raise InputError("queries have no labels at all, and labels are wanted here: pass labels= or name the column")
+        there = ", ".join(map(repr, queries.columns))
+        hint = f" (there are {there}), as in columns={{'label': {next(iter(queries.columns))!r}}}" if there else ""
+        raise InputError(
+            f"queries have no labels at all, and labels are wanted here: pass labels= or name the column{hint}"
+        )
     return labels
 
 

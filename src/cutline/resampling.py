@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from cutline.calibration import calibrate
 from cutline.certificate import Certificate
 from cutline.curve import check_pieces
 from cutline.cutting import badness_of, check_vectors, cut_all, scores_of
-from cutline.errors import InputError
+from cutline.errors import CutlineWarning, InputError
 from cutline.evidence import Evidence
 from cutline.losses import Loss
 from cutline.preferences import AsGiven, Scoring
@@ -118,18 +119,21 @@ def resample(
     for repeat in range(repeats):
         order = generator.permutation(len(queries))
         one = int(generator.integers(len(queries) - n_calibration))
-        certificate = calibrate(
-            queries.select(np.sort(order[:n_calibration])),
-            loss=loss,
-            alpha=alpha,
-            delta=delta,
-            scoring=scoring,
-            sets=sets,
-            evidence=evidence,
-            thresholds=thresholds,
-            sequence=sequence,
-            seed=seed,
-        )
+        with warnings.catch_warnings():
+            if repeat:  # what is odd about the queries was said of the first split
+                warnings.simplefilter("ignore", CutlineWarning)
+            certificate = calibrate(
+                queries.select(np.sort(order[:n_calibration])),
+                loss=loss,
+                alpha=alpha,
+                delta=delta,
+                scoring=scoring,
+                sets=sets,
+                evidence=evidence,
+                thresholds=thresholds,
+                sequence=sequence,
+                seed=seed,
+            )
         if isinstance(certificate, Certificate):
             chosen, _ = cut_all(sets, scores, queries.offsets, queries.vectors, certificate.threshold)
             held_out = np.sort(order[n_calibration:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from cutline.curve import RiskCurve, check_thresholds
 from cutline.cutting import (
+    MOST_SUMMED,
     Lists,
     Stretch,
     check_judged,
@@ -21,8 +21,9 @@ from cutline.cutting import (
     judged_labels,
     lengths_of,
     prepared,
+    unit_losses,
 )
-from cutline.errors import CutlineWarning, InputError
+from cutline.errors import InputError, warn
 from cutline.evidence import Evidence
 from cutline.losses import Loss
 from cutline.preferences import Scoring
@@ -84,6 +85,7 @@ def search_of_curve(curve: RiskCurve, evidence: Evidence) -> Search:
         )
     if curve.n_queries:
         check_judged(curve.n_judged)
+        _warn_of_no_good_in(curve)
     return Search(
         stretches=[Stretch(curve.thresholds, curve.sums, np.empty((0, 0)))],
         lists=None,
@@ -123,7 +125,12 @@ def search_of_queries(
         if evidence.needs == "order" or thresholds is None:
             lists = lists.reordered(queries.hash_order(seed))
         if thresholds is None:
-            sample = _sample_size(len(queries))
+            sample = sample_size(len(queries))
+            if len(queries) - sample < 2:
+                raise InputError(
+                    f"queries must be at least {SAMPLE_LEAST + 2} where {SAMPLE_LEAST} of them draw the thresholds, "
+                    f"got {len(queries)}; judge more, or pass thresholds=cl.grid(…)"
+                )
             thresholds = _quantile_grid(lists, sample)
             lists = lists.reordered(lists.order[sample:])
         thresholds = check_thresholds(thresholds, loss=loss, scoring=scoring)
@@ -178,23 +185,28 @@ def _check_exact(word: str, lists: Lists, evidence: Evidence, sequence: TestingO
 def _warn_of_no_good(lists: Lists) -> None:
     codes = lists.badness.codes
     if len(codes) and not (bool((codes[:4096] == 0).any()) or bool((codes == 0).any())):
-        relevance = lists.loss.relevance
-        warnings.warn(
-            f"no item is wholly good by {relevance!r}; is that the scale of the labels? What is certified will be "
-            "lists that are empty or bad",
-            CutlineWarning,
-            stacklevel=4,
-        )
+        _say_no_good("no item", lists.loss)
 
 
-def _sample_size(n_queries: int) -> int:
-    sample = min(max(round(SAMPLE_SHARE * n_queries), SAMPLE_LEAST), SAMPLE_MOST)
-    if n_queries - sample < 2:
-        raise InputError(
-            f"queries must be at least {SAMPLE_LEAST + 2} where {SAMPLE_LEAST} of them draw the thresholds, "
-            f"got {n_queries}; judge more, or pass thresholds=cl.grid(…)"
-        )
-    return sample
+def _say_no_good(none: str, loss: Loss) -> None:
+    warn(
+        f"{none} is wholly good by {loss.relevance!r}; is that the scale of the labels? What is certified will be "
+        "lists that are empty or bad"
+    )
+
+
+def _warn_of_no_good_in(curve: RiskCurve) -> None:
+    """The same where only sums are known: from those at the longest lists."""
+    from cutline.kernels.walk import BAD, CHOSEN, JUDGED
+
+    row = curve.sums[int(np.argmax(curve.sums[:, CHOSEN]))]
+    if 0 < row[JUDGED] <= MOST_SUMMED and int(row[BAD]) == unit_losses(int(row[JUDGED])):
+        _say_no_good("no item that any threshold keeps", curve.loss)
+
+
+def sample_size(n_queries: int) -> int:
+    """How many of so many queries draw the thresholds."""
+    return min(max(round(SAMPLE_SHARE * n_queries), SAMPLE_LEAST), SAMPLE_MOST)
 
 
 def _quantile_grid(lists: Lists, sample: int) -> Floats:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutline._checks import check_level, check_number
+from cutline._display import shown
 from cutline.errors import InputError
 
 Floats = npt.NDArray[np.float64]
@@ -140,7 +141,10 @@ class Fallback:
     def __post_init__(self) -> None:
         if self.weights is None:
             return
-        weights = tuple(check_number("weights", weight) for weight in self.weights)
+        try:
+            weights = tuple(check_number("weights", weight) for weight in self.weights)
+        except TypeError:
+            raise InputError(f"weights must be one share of delta per threshold, got {shown(self.weights)}") from None
         if not weights or min(weights) < 0 or abs(sum(weights) - 1) > 1e-9 * len(weights):
             raise InputError(f"weights must be at least 0 and sum to 1, got a sum of {sum(weights):g}")
         total = math.fsum(weights)

@@ -36,6 +36,8 @@ class Spoken(Protocol):
     @property
     def asymptotic(self) -> bool: ...
     @property
+    def sample(self) -> int: ...
+    @property
     def share_nonempty(self) -> float: ...
     @property
     def risk_given_nonempty(self) -> float | None: ...
@@ -143,9 +145,24 @@ def certified(spoken: Spoken) -> str:
         f"{opening}, this procedure either abstains or returns a threshold whose expected {risk_name(spoken.loss)}, "
         f"for a new query from the same source, is at most {alpha}. {conventions(spoken.loss)}"
     )
-    if not spoken.share_nonempty:
-        promise += "\nEvery calibration list is empty at this threshold: nothing would be shown."
+    if spoken.sample:
+        promise += f" Another {spoken.sample:,} queries drew the thresholds to test and did not calibrate."
+    if caution := emptiness(spoken.share_nonempty, spoken.risk_given_nonempty, spoken.loss.name):
+        promise += f"\n{caution}"
     return f"{what_is_kept(spoken)} {promise}\n\nNot promised:\n{bullets(not_promised(spoken))}"
+
+
+def emptiness(share_nonempty: float, given: float | None, loss: str) -> str:
+    """A caution where most lists are empty, which costs nothing and so can hide a ranker that is no good."""
+    if loss != "false-discovery" or share_nonempty >= 0.5:
+        return ""
+    if not share_nonempty:
+        return "Every list is empty at this threshold: nothing would be shown."
+    return (
+        f"Most lists, {percent(1 - share_nonempty)}, are empty at this threshold; the others are {percent(given)} not "
+        "good on average. Is a higher score better, and does it mean the same from one query to the next? If not, see "
+        "cl.WinRate()."
+    )
 
 
 def not_promised(spoken: Spoken) -> list[str]:
@@ -174,6 +191,8 @@ def not_promised(spoken: Spoken) -> list[str]:
             "until it passed"
         ),
     ]
+    if spoken.loss.name == "miss" and spoken.loss.relevance.unjudged != "error":
+        lines.insert(1, "good items that nobody judged: what is missed is counted among judged items only")
     if spoken.sets != Threshold():
         lines.insert(
             1, "any list cut by another rule, other sizes, other vectors or another selection than the one named above"

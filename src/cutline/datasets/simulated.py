@@ -9,8 +9,8 @@ from typing import Any, Generic, TypeVar, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from cutline._checks import check_number, check_whole, generator_of
-from cutline._display import html_table, text_table
+from cutline._checks import check_number, check_piece, check_whole, generator_of
+from cutline._display import html_table, shown, text_table
 from cutline.datasets._truth import has_integral, integral
 from cutline.errors import InputError
 from cutline.losses import FalseDiscovery, Loss, Miss
@@ -148,6 +148,9 @@ class Simulator:
         Everything else is the mean over that many simulated `queries`, the same ones for each threshold.
         """
         scoring, sets = AsGiven() if scoring is None else scoring, Threshold() if sets is None else sets
+        check_piece("loss", loss, Loss, "cl.FalseDiscovery(cl.Grade(at_least=3))")
+        check_piece("scoring", scoring, Scoring, "cl.AsGiven() or cl.WinRate()")
+        check_piece("sets", sets, SetRule, "cl.Threshold()")
         thresholds = _checked_thresholds(threshold)
         n_queries, generator = check_whole("queries", queries, least=2), generator_of(rng)
         if has_integral(self, loss, scoring, sets):
@@ -196,13 +199,13 @@ class Simulator:
         generator: np.random.Generator,
     ) -> tuple[Floats, Floats]:
         """Means of simulated losses, straight from their definition, and the standard errors of these means."""
-        from cutline.cutting import cut_all
+        from cutline.cutting import badness_of, cut_all
 
         sums, squares = np.zeros(len(thresholds)), np.zeros(len(thresholds))
         for start in range(0, n_queries, _CHUNK):
             queries = self.draw(min(_CHUNK, n_queries - start), rng=generator, ids=False)
             scores = scoring.item_scores(queries.scores, queries.offsets)
-            badness = loss.relevance.badness(queries).shares()
+            badness = badness_of(queries, loss.relevance).shares()
             for place, threshold in enumerate(thresholds.tolist()):
                 chosen, _ = cut_all(sets, scores, queries.offsets, queries.vectors, threshold)
                 losses = loss.of_lists(chosen, badness, queries.offsets)
@@ -252,19 +255,23 @@ def _ids(sizes: Integers) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
 
 
 def _checked_lengths(n_items: object) -> int | tuple[int, int]:
+    came: object = n_items
     if not isinstance(n_items, tuple | list):
         return check_whole("n_items", cast("int", n_items), least=1)
     ends = [check_whole("n_items", end, least=1) for end in cast("tuple[int, ...]", n_items)]
     if len(ends) != 2 or ends[0] > ends[1]:
-        raise InputError(f"n_items must be a length, or the shortest and the longest such as (5, 40), got {n_items!r}")
+        raise InputError(
+            f"n_items must be a length, or the shortest and the longest such as (5, 40), got {shown(came)}"
+        )
     return ends[0], ends[1]
 
 
 def _checked_shares(shares: object) -> tuple[float, ...]:
+    came: object = shares
     given = cast("tuple[float, ...]", shares) if isinstance(shares, tuple | list | np.ndarray) else ()
     listed = [check_number("label_shares", share) for share in given]
     if len(listed) != 5 or min(listed) < 0 or abs(math.fsum(listed) - 1.0) > 1e-9:
-        raise InputError(f"label_shares must be five shares of the labels 0 to 4 that sum to 1, got {shares!r}")
+        raise InputError(f"label_shares must be five shares of the labels 0 to 4 that sum to 1, got {shown(came)}")
     return tuple(listed)
 
 
@@ -272,7 +279,7 @@ def _checked_thresholds(threshold: object) -> Floats:
     try:
         thresholds = np.atleast_1d(np.asarray(threshold, dtype=np.float64))
     except (TypeError, ValueError):
-        raise InputError(f"threshold must be a number or an array of numbers, got {threshold!r}") from None
+        raise InputError(f"threshold must be a number or an array of numbers, got {shown(threshold)}") from None
     if thresholds.ndim != 1 or bool(np.isnan(thresholds).any()):
-        raise InputError(f"threshold must be a number or a flat array of numbers without NaN, got {threshold!r}")
+        raise InputError(f"threshold must be a number or a flat array of numbers without NaN, got {shown(threshold)}")
     return thresholds

@@ -1,0 +1,225 @@
+"""What cutline warns of: settings and data that are allowed, and hardly ever what was meant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import cutline as cl
+from cutline.errors import CutlineWarning, InputError
+
+LOSS, MISS = cl.FalseDiscovery(cl.Grade(at_least=3)), cl.Miss(cl.Grade(at_least=3))
+GRID = cl.grid(0.95, 0.05, 0.05)
+QUERIES = cl.datasets.simulate(400, rng=0)
+
+
+def judged_in_part(share: float) -> cl.Queries:
+    """The same queries, the later ones without any label."""
+    labels = QUERIES.labels.copy()
+    labels[QUERIES.offsets[round(share * len(QUERIES))] :] = np.nan
+    return cl.Queries(QUERIES.scores, QUERIES.offsets, labels, query_ids=QUERIES.query_ids)
+
+
+def test_a_confidence_in_place_of_delta_is_noticed():
+    with pytest.warns(CutlineWarning, match=r"0.95 asks for a confidence of 0.05; did you mean 0.05\?") as caught:
+        cl.calibrate(QUERIES, loss=LOSS, alpha=0.3, delta=0.95, thresholds=GRID)
+    assert caught[0].filename == __file__
+
+
+def test_misses_among_items_that_nobody_judged_are_warned_of_and_are_not_promised():
+    half = judged_in_part(0.5)
+    with pytest.warns(CutlineWarning, match=r"of the items have no label, and 200 of 400 queries have no judged item"):
+        made = cl.calibrate(half, loss=MISS, alpha=0.2, delta=0.1, thresholds=GRID[::-1].copy())
+    assert "good items that nobody judged" in made.statement()
+    with pytest.warns(CutlineWarning, match="may be missed unseen") as caught:
+        cl.audit(made, half[100:])
+    assert caught[0].filename == __file__
+    strict = cl.Miss(cl.Grade(at_least=3, unjudged="error"))
+    whole = cl.calibrate(QUERIES, loss=strict, alpha=0.2, delta=0.1, thresholds=GRID[::-1].copy())
+    assert "nobody judged" not in whole.statement()
+
+
+def test_lists_that_nobody_judged_are_warned_of_where_they_cost_nothing():
+    half = judged_in_part(0.5)
+    dropped = cl.FalseDiscovery(cl.Grade(at_least=3, unjudged="drop"))
+    with pytest.warns(CutlineWarning, match="200 of 400 queries have no judged item.*cost nothing"):
+        cl.calibrate(half, loss=dropped, alpha=0.3, delta=0.1, thresholds=GRID)
+    cl.calibrate(half, loss=LOSS, alpha=0.3, delta=0.1, thresholds=GRID)  # counted as bad: on the safe side
+    with pytest.warns(CutlineWarning, match="200 of 400 queries have no judged item"):
+        cl.RiskCurve.empty(loss=dropped, thresholds=GRID).add(half)
+
+
+def test_splits_warn_once_and_not_once_a_split():
+    half = judged_in_part(0.5)
+    dropped = cl.FalseDiscovery(cl.Grade(at_least=3, unjudged="drop"))
+    with pytest.warns(CutlineWarning) as caught:
+        cl.resample(half, loss=dropped, alpha=0.3, delta=0.1, n_calibration=200, repeats=5, rng=0, thresholds=GRID)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_most_lists_empty_is_said_in_the_title_the_statement_and_the_audit():
+    many = cl.datasets.simulate(4000, rng=0)
+    upside_down = cl.Queries(-many.scores, many.offsets, many.labels, query_ids=many.query_ids)
+    calibration, held_out = upside_down.split(0.5, rng=0)
+    made = cl.calibrate(calibration, loss=LOSS, alpha=0.3, delta=0.1, evidence=cl.evidence.Convex())
+    assert isinstance(made, cl.Certificate)
+    assert 0 < made.share_nonempty < 0.5
+    assert "% OF LISTS ARE EMPTY" in repr(made).splitlines()[0]
+    for text in (made.statement(), cl.audit(made, held_out).statement()):
+        assert "Is a higher score better" in text
+    good = cl.calibrate(QUERIES, loss=LOSS, alpha=0.3, delta=0.1)
+    assert good.share_nonempty > 0.5
+    assert "EMPTY" not in repr(good)
+    assert "Is a higher score better" not in good.statement()
+
+
+def test_a_curve_whose_lists_hold_nothing_good_is_warned_of():
+    curve = cl.RiskCurve.empty(loss=cl.FalseDiscovery(cl.Grade(at_least=99)), thresholds=GRID).add(QUERIES)
+    with pytest.warns(CutlineWarning, match="no item that any threshold keeps is wholly good by Grade"):
+        cl.calibrate(curve, alpha=0.3, delta=0.1, evidence=cl.evidence.Convex())
+
+
+def test_queries_that_drew_the_thresholds_are_told_and_are_asked_for_again():
+    made = cl.calibrate(QUERIES, loss=LOSS, alpha=0.3, delta=0.1)
+    assert made.sample == 20
+    assert "(20 more queries drew the thresholds)" in repr(made)
+    assert "Another 20 queries drew the thresholds to test and did not calibrate." in made.statement()
+    few = cl.datasets.simulate(14, rng=0)
+    with_sample = cl.calibrate(few, loss=LOSS, alpha=0.3, delta=0.1)
+    assert isinstance(with_sample, cl.Abstention)
+    assert with_sample.sample == 10
+    assert with_sample.refusal.queries_needed > 14
+
+
+def test_a_repr_tells_how_far_along_its_thresholds_the_walk_went():
+    made = cl.calibrate(QUERIES, loss=LOSS, alpha=0.3, delta=0.1, thresholds=GRID)
+    assert f"{made.tested} of 19" in repr(made)
+    by_shares = cl.calibrate(QUERIES, loss=LOSS, alpha=0.3, delta=0.1, thresholds=GRID, sequence=cl.Fallback())
+    assert "19 of 19, by fallback" in repr(by_shares)
+
+
+# Pieces of one's own ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class OwnLoss:
+    """False discoveries, as someone else might write them; each test spoils one thing."""
+
+    safe_end: str = "high"
+    written: object = None
+    gives: object = None
+    relevance: cl.Grade = cl.Grade(at_least=3)  # noqa: RUF009
+    name: ClassVar[str] = "own"
+
+    def of_lists(self, chosen, badness, offsets):
+        return LOSS.of_lists(chosen, badness, offsets) if self.gives is None else self.gives
+
+    def settings(self):
+        return {"name": "own"} if self.written is None else self.written
+
+
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        (OwnLoss(safe_end="High"), "safe_end of the loss 'own' must be one of 'high', 'low', got 'High'; did you mean"),
+        (OwnLoss(written=object()), r"loss: settings\(\) must give a dict of plain values"),
+        (OwnLoss(written=["own"]), r"loss: settings\(\) must give a dict of plain values"),
+        (OwnLoss(gives=["bad"] * 400), "own: of_lists must give numbers, got"),
+    ],
+)
+def test_a_loss_of_ones_own_is_checked_before_anything_is_certified(loss, message):
+    with pytest.raises(InputError, match=message):
+        cl.calibrate(QUERIES, loss=loss, alpha=0.3, delta=0.1, thresholds=GRID)
+    made = cl.calibrate(QUERIES, loss=OwnLoss(), alpha=0.3, delta=0.1, thresholds=GRID)
+    assert made.threshold == cl.calibrate(QUERIES, loss=LOSS, alpha=0.3, delta=0.1, thresholds=GRID).threshold
+
+
+@dataclass(frozen=True)
+class Shares:
+    """A relevance that gives badness as plain numbers: the share of the best label that an item lacks."""
+
+    unjudged: str = "drop"
+    wrong: object = None
+    name: ClassVar[str] = "shares"
+
+    def badness(self, queries):
+        return 1.0 - queries.labels / 4 if self.wrong is None else self.wrong
+
+    def settings(self):
+        return {"name": "shares"}
+
+
+def test_a_relevance_of_ones_own_may_give_plain_numbers():
+    labels = QUERIES.labels.copy()
+    labels[::50] = np.nan
+    queries = cl.Queries(QUERIES.scores, QUERIES.offsets, labels, query_ids=QUERIES.query_ids)
+    made = cl.calibrate(queries, loss=cl.FalseDiscovery(Shares()), alpha=0.45, delta=0.1, thresholds=GRID)
+    slates = made.apply(queries)
+    losses = [np.nan_to_num(np.nanmean(1 - labels[rows] / 4)) if len(rows) else 0.0
+              for rows in (kept + begin for kept, begin in zip(slates, queries.offsets, strict=False))]  # fmt: skip
+    assert made.risk == pytest.approx(np.mean(losses), abs=1e-9)
+
+
+@pytest.mark.parametrize("wrong", [np.full(3, 0.5), np.full(QUERIES.n_items, 1.5), "bad", None])
+def test_a_relevance_of_ones_own_must_give_one_number_in_0_to_1_per_item(wrong):
+    relevance = Shares(wrong=np.array(["x"] * QUERIES.n_items) if wrong is None else wrong)
+    with pytest.raises(InputError, match="shares: badness must be"):
+        cl.calibrate(QUERIES, loss=cl.FalseDiscovery(relevance), alpha=0.3, delta=0.1, thresholds=GRID)
+
+
+@dataclass(frozen=True)
+class Words:
+    """A scoring that gives text."""
+
+    name: ClassVar[str] = "words"
+    depends_on_length: ClassVar[bool] = False
+
+    def item_scores(self, outputs, offsets):
+        return ["high"] * len(outputs)
+
+    def settings(self):
+        return {"name": "words"}
+
+
+def test_a_scoring_of_ones_own_must_give_numbers():
+    with pytest.raises(InputError, match="words: item_scores must give numbers, got"):
+        cl.calibrate(QUERIES, loss=LOSS, alpha=0.3, delta=0.1, thresholds=GRID, scoring=Words())
+
+
+@dataclass(frozen=True)
+class Needy:
+    """An evidence that lacks the methods its kind must have."""
+
+    name: ClassVar[str] = "needy"
+    needs: ClassVar[str] = "sum"
+    asymptotic: ClassVar[bool] = False
+
+
+def test_a_plan_checks_the_evidence_it_is_given():
+    with pytest.raises(InputError, match=r"evidence 'needy' needs 'sum' and so must have the methods of SumEvidence"):
+        cl.queries_needed(alpha=0.3, delta=0.1, expected_risk=0.25, evidence=Needy())
+
+
+def test_a_true_risk_needs_a_loss():
+    with pytest.raises(InputError, match="loss must be an object such as"):
+        cl.datasets.Simulator().true_risk(0.7, loss=None)
+
+
+def test_no_message_repeats_a_long_value_in_full():
+    long = [0.3] * 3000
+    made = cl.calibrate(QUERIES, loss=LOSS, alpha=0.3, delta=0.1, thresholds=GRID)
+    for wrong in (
+        lambda: cl.calibrate(QUERIES, loss=LOSS, alpha=long, delta=0.1),
+        lambda: cl.calibrate(QUERIES, loss=LOSS, alpha=0.3, delta=0.1, thresholds=[*long, float("nan")]),
+        lambda: made.choose([float("nan")] * 3000),
+        lambda: made.choose(np.zeros((3000, 2))),
+        lambda: cl.load({"alpha": long}),
+        lambda: cl.calibrate(QUERIES, loss=QUERIES, alpha=0.3, delta=0.1),
+    ):
+        with pytest.raises(InputError) as caught:
+            wrong()
+        assert len(str(caught.value)) < 300
+        assert "\n" not in str(caught.value)
