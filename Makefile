@@ -70,7 +70,7 @@ clean: ## remove .venv, built documentation and caches
 	@$(pip) -e '.[bench]'
 	@touch $@
 
-# torch goes first and pinned: other packages would pull another build of it.
+# torch goes first and pinned: other packages would pull a newer one.
 .venv/.all: pyproject.toml constraints.txt | .venv/.made
 	@echo "Installing cutline with every extra in .venv (several minutes the first time) ..."
 	@$(pip) torch

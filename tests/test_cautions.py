@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
 import cutline as cl
+from cutline import cutting
 from cutline.errors import CutlineWarning, InputError
+from cutline.kernels import walk
+from cutline.relevance import Badness
+from cutline.sequence import Walked
 
 LOSS, MISS = cl.FalseDiscovery(cl.Grade(at_least=3)), cl.Miss(cl.Grade(at_least=3))
 GRID = cl.grid(0.95, 0.05, 0.05)
@@ -223,3 +227,245 @@ def test_no_message_repeats_a_long_value_in_full():
             wrong()
         assert len(str(caught.value)) < 300
         assert "\n" not in str(caught.value)
+
+
+# What foreign pieces are given, they cannot change; what they answer is checked ------------------------------------
+
+
+@dataclass(frozen=True)
+class Greedy:
+    """A rule that crosses out what it has taken, in the scores themselves, as greedy selections are often written."""
+
+    name: ClassVar[str] = "greedy"
+    needs_vectors: ClassVar[bool] = False
+
+    def choose(self, scores, vectors, threshold):
+        taken = []
+        while scores.max() >= threshold:
+            taken.append(int(np.argmax(scores)))
+            scores[taken[-1]] = -np.inf
+        return np.array(taken, dtype=np.int64)
+
+    def settings(self):
+        return {"name": self.name}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A rule that gives whatever rows it is told to."""
+
+    rows: tuple[int, ...] = ()
+    name: ClassVar[str] = "rows"
+    needs_vectors: ClassVar[bool] = False
+
+    def choose(self, scores, vectors, threshold):
+        return np.array([len(scores) if row == 99 else row for row in self.rows])
+
+    def settings(self):
+        return {"name": self.name}
+
+
+@pytest.mark.parametrize("scoring", [cl.AsGiven(), cl.WinRate(scale=0.01)], ids=repr)
+def test_a_rule_that_writes_into_its_scores_is_stopped_and_corrupts_nothing(scoring):
+    grid = cl.grid(0.9, 0.1, 0.1)
+    with pytest.raises(ValueError, match="read-only"):
+        cl.calibrate(QUERIES, loss=LOSS, alpha=0.3, delta=0.1, thresholds=grid, scoring=scoring, sets=Greedy())
+    made = cl.calibrate(QUERIES, loss=LOSS, alpha=0.3, delta=0.1, thresholds=grid, scoring=scoring)
+    with pytest.raises(ValueError, match="read-only"):
+        cl.Certificate(**{**fields_of(made), "sets": Greedy()}).choose(np.array([0.9, 0.8]))
+
+
+def fields_of(made):
+    return {each: getattr(made, each) for each in made.__dataclass_fields__}
+
+
+@dataclass(frozen=True)
+class Scribbler(OwnLoss):
+    """A loss that writes into what it is given."""
+
+    def of_lists(self, chosen, badness, offsets):
+        chosen[:] = False
+        return np.zeros(len(offsets) - 1)
+
+
+def test_a_loss_that_writes_into_its_lists_is_stopped():
+    with pytest.raises(ValueError, match="read-only"):
+        cl.calibrate(QUERIES, loss=Scribbler(), alpha=0.3, delta=0.1, thresholds=GRID)
+
+
+@pytest.mark.parametrize("rows", [(99,), (-1,), (0, 0)], ids=["beyond the list", "before it", "twice"])
+def test_a_rule_of_ones_own_must_give_rows_of_its_list(rows):
+    with pytest.raises(InputError, match="rows: choose must give each row once, from 0 to"):
+        cl.calibrate(QUERIES, loss=LOSS, alpha=0.3, delta=0.1, thresholds=GRID, sets=Rows(rows))
+
+
+@dataclass(frozen=True)
+class Codes:
+    """A relevance that gives badness in whole units, right or wrong."""
+
+    codes: object = None
+    unit: object = walk.UNITS
+    unjudged: str = "bad"
+    name: ClassVar[str] = "codes"
+
+    def badness(self, queries):
+        own = (queries.labels < 3).astype(np.int8)
+        return Badness(own if self.codes is None else np.resize(self.codes, len(own)), self.unit)
+
+    def settings(self):
+        return {"name": self.name}
+
+
+@pytest.mark.parametrize(
+    ("codes", "unit"),
+    [
+        (np.array([0, -2], np.int8), walk.UNITS),
+        (np.array([0, 2], np.int8), walk.UNITS),
+        (np.array([0.0, 1.0]), walk.UNITS),
+        (np.array([0, 1], np.int8), 0),
+        (np.array([0, 1], np.int8), float(walk.UNITS)),
+        (np.array([0, 1], np.int8), walk.UNITS + 1),
+    ],
+)
+def test_badness_in_units_is_checked_before_compiled_loops_read_it(codes, unit):
+    assert cl.calibrate(QUERIES, loss=cl.FalseDiscovery(Codes()), alpha=0.3, delta=0.1, thresholds=GRID)
+    with pytest.raises(InputError, match="codes: badness must be"):
+        cl.calibrate(QUERIES, loss=cl.FalseDiscovery(Codes(codes, unit)), alpha=0.3, delta=0.1, thresholds=GRID)
+
+
+def test_a_relevance_has_a_known_word_for_unjudged_items_and_is_a_relevance():
+    with pytest.raises(InputError, match="unjudged of the relevance 'codes' must be one of 'bad', 'drop', 'error'"):
+        cl.calibrate(QUERIES, loss=OwnLoss(relevance=Codes(unjudged="keep")), alpha=0.3, delta=0.1)
+    with pytest.raises(InputError, match="relevance must be an object such as"):
+        cl.calibrate(QUERIES, loss=OwnLoss(relevance="grade"), alpha=0.3, delta=0.1)
+
+
+@dataclass(frozen=True, slots=True)
+class Boaster(cl.evidence.Convex):
+    """Says one thing of sums and another of p-values."""
+
+    def critical_total(self, n, *, alpha, delta):
+        return float(n)
+
+
+@dataclass(frozen=True, slots=True)
+class Mute(cl.evidence.Betting):
+    """Answers for the first row only."""
+
+    def certifies_each(self, losses, *, alpha, delta, tuning_delta=None):
+        return np.array([True])
+
+
+def test_evidence_that_contradicts_itself_certifies_nothing():
+    how = {"loss": LOSS, "alpha": 0.1, "delta": 0.1, "thresholds": GRID}
+    with pytest.raises(InputError, match="evidence 'convex' contradicts itself: it certifies threshold"):
+        cl.calibrate(QUERIES, evidence=Boaster(), **how)
+    with pytest.raises(InputError, match="certifies_each must give one answer for each of"):
+        cl.calibrate(QUERIES, evidence=Mute(), **how)
+
+
+@dataclass(frozen=True)
+class Liar:
+    """A sequence that tells of a walk it did not take."""
+
+    farthest: int | None
+    tested: int
+    name: ClassVar[str] = "liar"
+
+    def walk(self, blocks, *, delta, count):
+        for block in blocks:
+            block.certified(delta, 0, len(block))
+        return Walked(self.farthest, self.tested)
+
+    def settings(self):
+        return {"name": self.name}
+
+
+@pytest.mark.parametrize(("farthest", "tested"), [(98, 99), (5, 5), (None, 0)])
+def test_a_sequence_cannot_end_where_it_has_not_been(farthest, tested):
+    with pytest.raises(InputError, match="sequence 'liar' walked to what it did not test"):
+        cl.calibrate(QUERIES, loss=LOSS, alpha=0.3, delta=0.1, thresholds=GRID, sequence=Liar(farthest, tested))
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned(cl.evidence.Betting):
+    """Notes the level its bets are tuned for."""
+
+    seen: list = field(default_factory=list)
+
+    def certifies_each(self, losses, *, alpha, delta, tuning_delta=None):
+        self.seen.append((delta, tuning_delta))
+        return super(Tuned, self).certifies_each(losses, alpha=alpha, delta=delta, tuning_delta=tuning_delta)
+
+
+def test_under_fallback_bets_stay_tuned_for_one_level_that_does_not_depend_on_the_losses():
+    evidence = Tuned(strategy="wsr")
+    cl.calibrate(QUERIES, loss=LOSS, alpha=0.4, delta=0.1, thresholds=GRID, evidence=evidence, sequence=cl.Fallback())
+    assert len({delta for delta, _ in evidence.seen}) > 1
+    assert {tuning for delta, tuning in evidence.seen if delta != 0.1} == {0.1}
+
+
+def test_choose_checks_a_scoring_of_ones_own():
+    made = cl.calibrate(QUERIES, loss=LOSS, alpha=0.3, delta=0.1, thresholds=GRID)
+    spoiled = cl.Certificate(**{**fields_of(made), "scoring": Words()})
+    with pytest.raises(InputError, match="words: item_scores must give numbers"):
+        spoiled.choose(np.array([0.9, 0.8]))
+
+
+def test_a_rule_that_sees_vectors_sees_finite_ones_in_choose():
+    made = cl.calibrate(QUERIES, loss=LOSS, alpha=0.3, delta=0.1, thresholds=GRID)
+    with pytest.raises(InputError, match="vectors must"):
+        made.choose([0.9, 0.8], vectors=[["a"], ["b"]])
+    with pytest.raises(InputError, match="vectors must be finite"):
+        made.choose([0.9, 0.8], vectors=[[1.0], [np.nan]])
+
+
+# Curves -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_curve_is_whole_or_is_refused_and_cannot_be_written_to():
+    curve = cl.RiskCurve.empty(loss=LOSS, thresholds=GRID).add(QUERIES)
+    for sums in (curve.sums[:3], curve.sums.astype(float), curve.sums[:, :4]):
+        with pytest.raises(InputError, match=r"sums must be .* 64-bit whole numbers for each of 19 thresholds"):
+            replace(curve, sums=sums)
+    with pytest.raises(ValueError, match="read-only"):
+        curve.sums[0, 0] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        curve.thresholds[0] = 0
+
+
+def test_judged_items_are_counted_over_merges():
+    nothing = cl.Queries(QUERIES.scores, QUERIES.offsets, np.full(QUERIES.n_items, np.nan))
+    empty = cl.RiskCurve.empty(loss=LOSS, thresholds=GRID)
+    assert empty.add(nothing).merge(empty.add(QUERIES)).n_judged == QUERIES.n_items
+
+
+def test_more_queries_than_sums_can_hold_are_refused():
+    curve = cl.RiskCurve.empty(loss=LOSS, thresholds=GRID).add(QUERIES)
+    many = replace(curve, lengths={20: cutting.MOST_SUMMED})
+    with pytest.raises(InputError, match="queries must be at most 1,700,000,000 to be summed"):
+        many.merge(curve)
+    with pytest.raises(InputError, match="queries of one table must be at most 536,870,911"):
+        cutting.check_countable(2**29)
+
+
+def test_losses_between_0_and_1_beyond_the_stop_do_not_matter_to_binomial():
+    """From queries and from their curve alike, whatever the size of a block."""
+    scores = np.tile([0.9, 0.5, 0.1, 0.1], 300)
+    labels = np.tile([4.0, 0.0, 4.0, 0.0], 300)
+    queries = cl.Queries.from_arrays(scores, labels, group=np.full(300, 4))
+    how = {"alpha": 0.3, "delta": 0.1, "evidence": cl.evidence.Binomial()}
+    with pytest.raises(InputError, match="for losses that are 0 or 1 only"):
+        cl.calibrate(queries, loss=LOSS, thresholds=[0.9, 0.5], **how)
+    binary = cl.Queries.from_arrays(*at_once(300), group=np.full(300, 3))
+    from_queries = cl.calibrate(binary, loss=LOSS, thresholds=[0.9, 0.5, 0.2], **how)
+    from_curve = cl.calibrate(cl.RiskCurve.empty(loss=LOSS, thresholds=[0.9, 0.5, 0.2]).add(binary), **how)
+    assert from_queries.threshold == from_curve.threshold == 0.9
+    assert from_queries.tested == from_curve.tested == 2
+
+
+def at_once(n):
+    """Lists of one item that is good, then all of two that are bad in half of the lists, then a third, good one."""
+    scores = np.where(np.arange(n)[:, None] % 2, [0.9, 0.1, 0.1], [0.5, 0.5, 0.1])
+    labels = np.where(np.arange(n)[:, None] % 2, [4.0, 0.0, 4.0], [0.0, 0.0, 4.0])
+    return scores.ravel(), labels.ravel()

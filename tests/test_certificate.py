@@ -576,3 +576,24 @@ def test_reprs_tell_the_threshold_or_why_there_is_none_and_the_notebook_shows_th
     table = html.unescape(found._repr_html_())
     assert table.startswith("<table>")
     assert all(cell in table for line in rows for cell in re.split(r"\s{2,}", line.strip(), maxsplit=1))
+
+
+def test_a_file_nested_beyond_reason_is_no_certificate(tmp_path):
+    path = tmp_path / "deep.json"
+    path.write_text("[" * 100_000 + "]" * 100_000)
+    with pytest.raises(CertificateError, match="is not a whole certificate"):
+        cl.load(path)
+
+
+def test_sizes_beyond_64_bits_are_refused():
+    for make in (lambda: cl.Threshold(max_size=2**70), lambda: cl.Threshold(min_size=2**63), lambda: cl.TopM(m=2**65)):
+        with pytest.raises(InputError, match=r"must be a whole number of at least . and at most 63 bits"):
+            make()
+
+
+def test_choose_takes_a_flat_list_of_numbers_and_nothing_else():
+    found = certificate()
+    for wrong in (0.99, ["0.9", "0.8"], [0.9 + 1j], np.array([["a"]])):
+        with pytest.raises(InputError, match="scores must be one finite number per item, got"):
+            found.choose(wrong)
+    assert found.choose([1, True]).tolist() == [0, 1]

@@ -271,6 +271,20 @@ BAD_ARRAYS = [
 ]
 
 
+def test_sizes_and_offsets_that_wrap_around_are_refused_and_no_array_of_the_user_is_kept_for_offsets():
+    with pytest.raises(
+        InputError, match=r"group must add up to the number of scores, 2, got 18,446,744,073,709,551,618"
+    ):
+        Queries.from_arrays([0.5, 0.6], [1, 0], group=np.array([2**62] * 4 + [2]))
+    for offsets in ([0, 2**62, -(2**63), -(2**62), 0, 2], [0, 2**63, 2]):
+        with pytest.raises(InputError, match="offsets must"):
+            Queries([0.5, 0.6], offsets)
+    offsets = np.array([0, 1, 2])
+    queries = Queries([0.5, 0.6], offsets)
+    offsets[1] = 10**9
+    assert queries.offsets.tolist() == [0, 1, 2]
+
+
 @pytest.mark.parametrize(("changed", "message"), BAD_ARRAYS)
 def test_bad_arrays_are_refused_with_a_message_that_says_what_to_do(changed, message):
     with pytest.raises(InputError, match=message) as caught:

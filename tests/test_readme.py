@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -22,7 +24,9 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"__name__": "page"}
+    module = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)  # where classes of the page look for themselves
+    names = vars(module)
     for block in blocks_of(page):
         exec(compile(block, page.name, "exec"), names)
 

@@ -94,6 +94,8 @@ def whole_numbers(name: str, values: Any) -> Ints:
         floats = numbers_of(name, array)
         if array.dtype.kind == "b" or not bool((np.isfinite(floats) & (floats == np.floor(floats))).all()):
             raise InputError(f"{name} must be whole numbers, got {array.dtype} such as {plain_scalar(array[0])!r}")
+    if array.dtype.kind in "uf" and len(array) and not -(2.0**63) <= float(array.min()) <= float(array.max()) < 2.0**63:
+        raise InputError(f"{name} must be whole numbers that fit 64 bits, got {plain_scalar(array.max())!r}")
     return np.ascontiguousarray(array, dtype=np.int64)
 
 

@@ -59,8 +59,9 @@ def check_number(name: str, value: float) -> float:
 def check_whole(name: str, value: int, *, least: int) -> int:
     """A whole number of at least `least`; 3.0 counts as 3."""
     number = check_number(name, value)
-    if number != int(number) or number < least:
-        raise InputError(f"{name} must be a whole number of at least {least}, got {shown(value)}")
+    if number != int(number) or not least <= number < 2.0**63:
+        most = " and at most 63 bits" if number >= 2.0**63 else ""
+        raise InputError(f"{name} must be a whole number of at least {least}{most}, got {shown(value)}")
     return int(value)  # a whole number beyond 2^53 is kept as it is
 
 

@@ -110,7 +110,7 @@ def read_record(text: str | bytes, *, source: str) -> Record:
     """The record in a JSON text; refuses what is truncated, edited, of a newer schema, or no certificate at all."""
     try:
         content: Any = msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise CertificateError(
             f"{source} is not a whole certificate ({error}); was it truncated? save it again"
         ) from None

@@ -118,7 +118,7 @@ def _looks_swapped(run: Mapping[Any, Mapping[Any, Any]], qrels: Mapping[Any, Map
 
 
 def checked_offsets(values: Any, n_items: int) -> Ints:
-    offsets = whole_numbers("offsets", values)
+    offsets = whole_numbers("offsets", values).copy()  # a user's array may be written to later
     if len(offsets) == 0 or offsets[0] != 0:
         raise InputError(f"offsets must start at 0, got {offsets[:1].tolist() or 'none'}; put a 0 first")
     if offsets[-1] != n_items:
@@ -126,7 +126,7 @@ def checked_offsets(values: Any, n_items: int) -> Ints:
             f"offsets must end at the number of items, {n_items:,}, got {int(offsets[-1]):,}; "
             "the sizes of all queries must add up to the number of scores"
         )
-    for i in np.flatnonzero(np.diff(offsets) < 0)[:1]:
+    for i in np.flatnonzero(offsets[1:] < offsets[:-1])[:1]:
         low, high = int(offsets[i + 1]), int(offsets[i])
         raise InputError(f"offsets must not decrease, got {high:,} and then {low:,} at {i + 1}; sort the queries")
     return offsets
@@ -149,9 +149,10 @@ def _checked_sizes(given: Array, n_items: int) -> Ints:
             f"group must hold sizes of at least 1, got {int(sizes[i])} for query {int(i)}; "
             "drop it: a query without items has no list to cut"
         )
-    if sizes.sum() != n_items:
+    total = int(sizes.sum()) if int(sizes.max(initial=0)) <= n_items else sum(sizes.tolist())  # which does not wrap
+    if total != n_items:
         raise InputError(
-            f"group must add up to the number of scores, {n_items:,}, got {int(sizes.sum()):,}; "
+            f"group must add up to the number of scores, {n_items:,}, got {total:,}; "
             "it holds the number of items of each query, in order"
         )
     return sizes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
@@ -90,6 +91,9 @@ def calibrate(
         _refuse_few(search.n_queries)
     trail = _Trail(search, judge_of(evidence, n=search.n_queries, alpha=alpha, delta=delta))
     walked = sequence.walk(trail.blocks(), delta=delta, count=search.count)
+    last = -1 if walked.farthest is None else walked.farthest
+    if not last < walked.tested <= trail.length or not walked.tested:
+        raise InputError(f"sequence {sequence.name!r} walked to what it did not test: {walked!r} of {trail.length}")
     settings = {"alpha": alpha, "delta": delta, "evidence": evidence, "sequence": sequence, "seed": seed}
     return _conclude(trail, settings, walked.farthest, walked.tested)
 
@@ -182,12 +186,22 @@ def _conclude(trail: _Trail, settings: dict[str, Any], farthest: int | None, tes
     }
     everything = search.falling and not search.exact and int(sums[walk.CHOSEN]) == found["n_items"]
     if farthest is not None:
+        if type(settings["sequence"]) is FixedSequence and not found["log_evidence"] >= _bar(delta):
+            raise InputError(
+                f"evidence {settings['evidence'].name!r} contradicts itself: it certifies threshold {threshold:g}, and "
+                f"its log evidence there is {found['log_evidence']:.4g}"
+            )
         return Certificate(**found, certified_threshold=_answer(trail, threshold, farthest, tested))
     if isinstance(settings["sequence"], Fallback):
         return Abstention(**found, refusal=_refusal_of_shares(trail, settings))
     first_losses = losses[-1] if ordered else None
     refusal = _refusal(settings, found["risk"], float(bounds[-1]), first_losses, everything, search.sample)
     return Abstention(**found, refusal=refusal)
+
+
+def _bar(delta: float) -> float:
+    """The log evidence that certifies, by either way of writing it."""
+    return min(math.log(1.0 / delta), -math.log(delta))
 
 
 def _answer(trail: _Trail, threshold: float, farthest: int, tested: int) -> float:

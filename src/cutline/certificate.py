@@ -30,7 +30,7 @@ from cutline._record import (
 )
 from cutline._tables import check_is_queries
 from cutline._version import __version__
-from cutline.cutting import check_vectors, chosen_rows, cut_all, scores_of
+from cutline.cutting import check_vectors, chosen_rows, cut_all, item_scores, scores_of
 from cutline.errors import CannotApplyError, CertificateError, InputError, warn
 from cutline.evidence import EVIDENCE, Evidence
 from cutline.losses import LOSSES, FalseDiscovery, Loss, Miss
@@ -122,11 +122,12 @@ class Findings:
         """The positions to show of one query's items, best first. For serving: small, and without the warnings of
         `apply`."""
         try:
-            outputs = np.ascontiguousarray(scores, dtype=np.float64)
+            outputs = np.asarray(scores)
         except (TypeError, ValueError):
             raise InputError(f"scores must be one finite number per item, got {shown(scores)}") from None
-        if outputs.ndim != 1:
+        if outputs.ndim != 1 or outputs.dtype.kind not in "biuf":
             raise InputError(f"scores must be one finite number per item, got {shown(scores)}; pass those of one query")
+        outputs = np.ascontiguousarray(outputs, dtype=np.float64)
         if not np.isfinite(outputs).all():
             place = int(np.flatnonzero(~np.isfinite(outputs))[0])
             raise InputError(f"scores must be finite, got {float(outputs[place])!r} at position {place}")
@@ -137,8 +138,10 @@ class Findings:
             raise InputError(f"vectors are wanted, as {self.sets.name} needs them")
         if vectors is not None:
             vectors = vectors_of(vectors, len(outputs))
+            for row in np.flatnonzero(~np.isfinite(vectors).all(axis=1))[:1]:
+                raise InputError(f"vectors must be finite, got NaN or infinity for the item at position {int(row)}")
         if type(self.scoring) is not AsGiven:
-            outputs = self.scoring.item_scores(outputs, np.array([0, len(outputs)]))
+            outputs = item_scores(self.scoring, outputs, np.array([0, len(outputs)]))
         if type(self.sets) is Threshold:
             return self.sets.choose(outputs, vectors, threshold)
         return chosen_rows(self.sets, outputs, vectors, threshold)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 import numpy.typing as npt
 
+from cutline._arrays import frozen_view
 from cutline._checks import check_one_of, check_piece
 from cutline._display import html_table, shown, text_table
 from cutline._record import ListLengths, check_settings
@@ -18,6 +19,7 @@ from cutline.cutting import check_summable, fingerprint, judged_labels, lengths_
 from cutline.errors import InputError
 from cutline.losses import Loss
 from cutline.preferences import AsGiven, Scoring
+from cutline.relevance import UNJUDGED, Relevance
 from cutline.sequence import grid
 from cutline.sets import SetRule, Threshold
 
@@ -44,6 +46,18 @@ class RiskCurve:
     lengths: dict[int, int]
     fingerprint: tuple[int, int]
     n_judged: int = 0
+
+    def __post_init__(self) -> None:
+        from cutline.kernels.walk import COLUMNS
+
+        thresholds, sums = np.array(self.thresholds, dtype=np.float64), np.asarray(self.sums)
+        if thresholds.ndim != 1 or sums.shape != (len(thresholds), COLUMNS) or sums.dtype != np.int64:
+            raise InputError(
+                f"sums must be {COLUMNS} 64-bit whole numbers for each of {thresholds.size} thresholds, got "
+                f"{sums.dtype} of shape {sums.shape}; RiskCurve.empty makes a curve"
+            )
+        object.__setattr__(self, "thresholds", frozen_view(thresholds))
+        object.__setattr__(self, "sums", frozen_view(sums))
 
     @classmethod
     def empty(
@@ -203,5 +217,7 @@ def check_pieces(*, loss: Loss, scoring: Scoring, sets: SetRule) -> None:
     check_piece("scoring", scoring, Scoring, "cl.AsGiven() or cl.WinRate()")
     check_piece("sets", sets, SetRule, "cl.Threshold()")
     check_one_of(f"safe_end of the loss {loss.name!r}", loss.safe_end, ("high", "low"))
+    check_piece("relevance", loss.relevance, Relevance, "cl.Grade(at_least=3)")
+    check_one_of(f"unjudged of the relevance {loss.relevance.name!r}", loss.relevance.unjudged, UNJUDGED)
     for role, piece in (("loss", loss), ("relevance", loss.relevance), ("scoring", scoring), ("sets", sets)):
         check_settings(role, piece)

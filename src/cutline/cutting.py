@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from cutline._arrays import frozen_view, is_whole
 from cutline._display import shown
 from cutline.errors import InputError, warn
 from cutline.losses import FalseDiscovery, Loss, Miss, sums_by_list
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+MOST_IN_ONE = 2**29 - 1  # queries of one table
 MOST_SUMMED = 1_700_000_000  # losses of 1, or bad items, whose sum in 1/UNITS fits 64 bits
 
 
@@ -71,6 +73,7 @@ class Stretch:
 def prepared(queries: Queries, *, loss: Loss, scoring: Scoring, sets: SetRule) -> Lists:
     """The queries scored and judged, all of them in their own order, ready to be walked."""
     check_vectors(queries, sets)
+    check_countable(len(queries))
     badness = badness_of(queries, loss.relevance)
     warn_of_unjudged(queries, badness, loss)
     return Lists(
@@ -91,17 +94,22 @@ def check_vectors(queries: Queries, sets: SetRule) -> None:
 
 
 def scores_of(queries: Queries, scoring: Scoring) -> Floats:
-    """One finite score per item; what a scoring of one's own gives is checked, as compiled loops trust it."""
-    scores = scoring.item_scores(queries.scores, queries.offsets)
+    """One finite score per item, which no rule can write to."""
+    return frozen_view(item_scores(scoring, queries.scores, queries.offsets))
+
+
+def item_scores(scoring: Scoring, outputs: Floats, offsets: Integers) -> Floats:
+    """Scores from outputs; what a scoring of one's own gives is checked, as compiled loops trust it."""
+    scores = scoring.item_scores(outputs, offsets)
     if type(scoring) in SCORINGS.values():
         return scores
     try:
         scores = np.ascontiguousarray(scores, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(f"{scoring.name}: item_scores must give numbers, got {shown(scores)}") from None
-    if scores.shape != (queries.n_items,) or not np.isfinite(scores).all():
+    if scores.shape != outputs.shape or not np.isfinite(scores).all():
         raise InputError(
-            f"{scoring.name}: item_scores must give one finite score per item, {queries.n_items:,} of them, "
+            f"{scoring.name}: item_scores must give one finite score per item, {len(outputs):,} of them, "
             f"got shape {scores.shape}{'' if np.isfinite(scores).all() else ' with NaN or infinity'}"
         )
     return scores
@@ -120,8 +128,9 @@ def badness_of(queries: Queries, relevance: Relevance) -> Badness:
         raise InputError(f"{relevance.name}: badness must be an array of numbers, one per item, got {shown(badness)}")
     codes: npt.NDArray[Any] = np.ascontiguousarray(badness.codes)
     unit = badness.unit
-    right = codes.shape == (queries.n_items,) and codes.dtype.char in "bql" and codes.dtype.itemsize in (1, 8)
-    if not right or not 0 < unit <= UNITS or int(codes.min(initial=0)) < -1 or int(codes.max(initial=0)) * unit > UNITS:
+    typed = codes.shape == (queries.n_items,) and codes.dtype.char in "bql" and codes.dtype.itemsize in (1, 8)
+    fits = typed and is_whole(unit) and 0 < unit <= UNITS and int(codes.max(initial=0)) * int(unit) <= UNITS
+    if not fits or int(codes.min(initial=0)) < -1:
         raise InputError(
             f"{relevance.name}: badness must be int8 or int64 codes, one per item, -1 where an item is passed over, "
             f"and code * unit at most {UNITS}; got {codes.dtype} codes of shape {codes.shape} and unit {unit!r}"
@@ -175,9 +184,9 @@ def judged_labels(queries: Queries) -> int:
 
 def chosen_rows(rule: SetRule, scores: Floats, vectors: npt.NDArray[Any] | None, threshold: float) -> Integers:
     """The rows that a rule chooses of one list, after a check of what a rule of one's own gives."""
-    rows = rule.choose(scores, vectors, threshold)
     if type(rule) in RULES.values():
-        return rows
+        return rule.choose(scores, vectors, threshold)
+    rows = rule.choose(frozen_view(scores), None if vectors is None else frozen_view(vectors), threshold)
     rows = np.asarray(rows)
     if rows.ndim != 1 or (len(rows) and not np.issubdtype(rows.dtype, np.integer)):
         raise InputError(f"{rule.name}: choose must give the rows of the chosen items, got {shown(rows)}")
@@ -207,7 +216,7 @@ def units_of(loss: Loss, chosen: npt.NDArray[np.bool_], badness: Floats, offsets
     """Losses in 1/UNITS, rounded up but for float dust of 2e-15, after a check that they are losses at all."""
     from cutline.kernels.walk import UNITS
 
-    given = loss.of_lists(chosen, badness, offsets)
+    given = loss.of_lists(frozen_view(chosen), frozen_view(badness), frozen_view(offsets))
     try:
         losses = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
@@ -272,6 +281,12 @@ def unit_losses(n_queries: int) -> int:
     from cutline.kernels.walk import UNITS
 
     return n_queries * UNITS
+
+
+def check_countable(n_queries: int) -> None:
+    """The number of a query and the badness of an item share one 64-bit integer."""
+    if n_queries > MOST_IN_ONE:
+        raise InputError(f"queries of one table must be at most {MOST_IN_ONE:,}, got {n_queries:,}; see RiskCurve.add")
 
 
 def check_summable(n_queries: int) -> None:

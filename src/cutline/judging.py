@@ -54,6 +54,10 @@ class _FromSums:
 
     def certified(self, sums: Integers, losses: Floats, *, level: float) -> Flags:
         """p ≤ level, by comparing with the critical sum; within rounding of it, by the p-value itself."""
+        if fractional := self._first_fractional(sums):  # refused at one threshold: that matters if the walk gets there
+            certified = self.certified(sums[: fractional - 1], losses, level=level)
+            if not certified.all():
+                return np.append(certified, np.zeros(len(sums) - len(certified), np.bool_))
         totals = self._totals(sums)
         if level not in self.criticals:
             self.criticals[level] = self.evidence.critical_total(self.n, alpha=self.alpha, delta=level)
@@ -72,13 +76,20 @@ class _FromSums:
         return self.evidence.bounds_from_sums(self._totals(sums), self.n, delta=delta)
 
     def _totals(self, sums: Integers) -> Floats:
-        totals, squares = moments(sums)
-        if getattr(self.evidence, "binary_only", False) and not np.array_equal(totals, squares):
+        if self._first_fractional(sums):
             raise InputError(
                 f"evidence {self.evidence.name!r} is for losses that are 0 or 1 only, and some here lie between; "
                 "pass evidence=cl.evidence.Convex()"
             )
-        return totals
+        return moments(sums)[0]
+
+    def _first_fractional(self, sums: Integers) -> int:
+        """The place, counted from 1, of the first row with losses between 0 and 1, where these are refused; else 0."""
+        if not getattr(self.evidence, "binary_only", False):
+            return 0
+        totals, squares = moments(sums)
+        rows = np.flatnonzero(totals != squares)
+        return int(rows[0]) + 1 if len(rows) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +134,15 @@ class _FromLosses:
 
     def certified(self, sums: Integers, losses: Floats, *, level: float) -> Flags:
         """The decision of the evidence on each row."""
-        rows = np.ascontiguousarray(losses)
-        if level == self.delta:
-            return self.evidence.certifies_each(rows, alpha=self.alpha, delta=level)
-        return self.evidence.certifies_each(rows, alpha=self.alpha, delta=level, tuning_delta=self.delta)
+        rows, same = np.ascontiguousarray(losses), level == self.delta
+        tuning = {} if same else {"tuning_delta": self.delta}
+        flags = np.asarray(self.evidence.certifies_each(rows, alpha=self.alpha, delta=level, **tuning))
+        if flags.shape != (len(rows),):
+            raise InputError(
+                f"evidence {self.evidence.name!r}: certifies_each must give one answer for each of {len(rows)} rows, "
+                f"got shape {flags.shape}"
+            )
+        return flags
 
     def log_evidence(self, sums: Integers, losses: Floats, *, delta: float) -> float:
         return float(self.evidence.log_evidence_each(losses, alpha=self.alpha, delta=delta)[0])

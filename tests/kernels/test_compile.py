@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -144,3 +146,67 @@ def test_a_task_may_itself_ask_for_threads(monkeypatch):
         return sum(_compile.on_threads([lambda i=i: i for i in range(4)]))
 
     assert _compile.on_threads([inner, inner, inner]) == [6, 6, 6]
+
+
+LATE = """
+import threading
+from cutline.kernels._compile import on_threads
+
+def late():
+    threading.main_thread().join()
+    assert on_threads([lambda: 1, lambda: 2]) == [1, 2]
+    print("done")
+
+threading.Thread(target=late).start()
+"""
+
+
+def test_a_thread_that_outlives_the_main_one_still_gets_its_answers():
+    assert run(LATE, CUTLINE_THREADS="2") == "done"
+
+
+def test_one_pool_serves_any_number_of_tasks(monkeypatch):
+    monkeypatch.setenv("CUTLINE_THREADS", "7")
+    _compile._pool.cache_clear()
+    for count in range(2, 20):
+        _compile.on_threads([lambda i=i: i for i in range(count)])
+    assert _compile._pool.cache_info().currsize == 1
+    assert sum(thread.name.startswith("cutline") for thread in threading.enumerate()) <= 6 + OTHER_POOLS
+
+
+OTHER_POOLS = 3  # threads that tests with other numbers of threads may have left waiting
+
+
+def test_a_thread_of_the_user_is_no_thread_of_the_pool_whatever_its_name(monkeypatch):
+    monkeypatch.setenv("CUTLINE_THREADS", "2")
+    both, seen = threading.Barrier(2, timeout=20), []
+    user = threading.Thread(name="cutline-worker", target=lambda: seen.extend(_compile.on_threads([both.wait] * 2)))
+    user.start()
+    user.join()
+    assert sorted(seen) == [0, 1]
+
+
+def test_nobody_goes_on_after_an_error_before_all_tasks_have_ended(monkeypatch):
+    monkeypatch.setenv("CUTLINE_THREADS", "2")
+    started, ended = threading.Event(), []
+
+    def slow():
+        started.set()
+        time.sleep(0.2)
+        ended.append(True)
+
+    def fails():
+        started.wait(20)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        _compile.on_threads([fails, slow])
+    assert ended == [True]
+
+
+def test_compiled_loops_call_no_loop_of_another_file():
+    """The cache on disk knows when a loop's own file has changed, not when another one has."""
+    for path in sorted((PACKAGE / "kernels").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cutline"):
+                assert node.module == "cutline.kernels._compile", f"{path.name} imports from {node.module}"

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from functools import cache
 from itertools import pairwise
-from threading import current_thread
+from threading import local
 from typing import Any, TypeVar, cast
 
 import numba
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Answer = TypeVar("Answer")
-POOL = "cutline"
+_here = local()
 
 
 def compiled(function: Function) -> Function:
@@ -41,17 +42,28 @@ def thread_count() -> int:
 @cache
 def _pool(size: int, process: int) -> ThreadPoolExecutor:
     """Threads of this process: a forked child inherits a pool, but none of its threads, and would wait for ever."""
-    return ThreadPoolExecutor(size, thread_name_prefix=POOL)
+    return ThreadPoolExecutor(size, thread_name_prefix="cutline", initializer=_enter_pool)
+
+
+def _enter_pool() -> None:
+    _here.in_pool = True
 
 
 def on_threads(tasks: Sequence[Callable[[], Answer]]) -> list[Answer]:
     """Run the tasks side by side, some of them here, and return their answers in the order of the tasks."""
-    threads = min(thread_count(), len(tasks))
-    if threads <= 1 or _inside_pool():
+    threads = thread_count()
+    helpers = min(threads, len(tasks)) - 1
+    if helpers < 1 or getattr(_here, "in_pool", False):  # a thread that waits for its own pool could wait for ever
         return [task() for task in tasks]
     waiting = iter(enumerate(tasks))  # whoever is free takes the next
-    futures = [_pool(threads - 1, os.getpid()).submit(_taken, waiting) for _ in range(threads - 1)]
-    answers = dict(_taken(waiting))
+    futures: list[Future[list[tuple[int, Answer]]]] = []
+    with suppress(RuntimeError):  # the interpreter is about to end and starts no more threads: all is done here
+        for _ in range(helpers):
+            futures.append(_pool(threads - 1, os.getpid()).submit(_taken, waiting))  # noqa: PERF401
+    try:
+        answers = dict(_taken(waiting))
+    finally:
+        wait(futures)  # they write into the caller's arrays: nobody goes on before they have ended
     for future in futures:
         answers.update(future.result())
     return [answers[place] for place in range(len(tasks))]
@@ -59,11 +71,6 @@ def on_threads(tasks: Sequence[Callable[[], Answer]]) -> list[Answer]:
 
 def _taken(waiting: Iterator[tuple[int, Callable[[], Answer]]]) -> list[tuple[int, Answer]]:
     return [(place, task()) for place, task in waiting]
-
-
-def _inside_pool() -> bool:
-    """Whether this is a thread of the pool: waiting there for the same pool could wait for ever."""
-    return current_thread().name.startswith(POOL)
 
 
 def spans(total: int, *, least: int) -> list[tuple[int, int]]:
