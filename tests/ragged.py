@@ -48,10 +48,9 @@ def badness_by_hand(labels: Sequence[float], relevance: Any) -> list[Fraction | 
         return badness
     # every way to break ties gives the judged items places; an item's badness is how often it gets a place too low
     ways = [way for way in permutations(judged) if all(labels[a] >= labels[b] for a, b in pairwise(way))]
-    low = {
-        i: Fraction(sum(way.index(i) >= places_by_hand(relevance, len(labels)) for way in ways), len(ways))
-        for i in judged
-    }
+    taken = len(labels) - len(judged) if relevance.unjudged == "bad" else 0  # by items that might be the best
+    places = places_by_hand(relevance, len(labels)) - taken
+    low = {i: Fraction(sum(way.index(i) >= places for way in ways), len(ways)) for i in judged}
     for i in judged:
         between = Fraction(1) if relevance.ties == "strict" else Fraction(0)
         badness[i] = low[i] if low[i] in (0, 1) or relevance.ties == "expected" else between

@@ -54,7 +54,8 @@ def naive_badness(labels, relevance):
     if isinstance(relevance, cl.Grade):
         return [unjudged if label != label else float(label < relevance.at_least) for label in labels]
     judged = sorted((label for label in labels if label == label), reverse=True)
-    places = min(relevance.m, len(judged))
+    taken = len(labels) - len(judged) if relevance.unjudged == "bad" else 0
+    places = min(max(relevance.m - taken, 0), len(judged))
     last = judged[places - 1] if places else math.inf
     above, tied = sum(label > last for label in judged), sum(label == last for label in judged)
     share = 1 - (places - above) / tied if tied else 0.0

@@ -11,6 +11,7 @@ import pytest
 import cutline as cl
 from cutline import cutting
 from cutline.errors import CutlineWarning, InputError
+from cutline.judging import judge_of, moments
 from cutline.kernels import walk
 from cutline.relevance import Badness
 from cutline.sequence import Walked
@@ -469,3 +470,148 @@ def at_once(n):
     scores = np.where(np.arange(n)[:, None] % 2, [0.9, 0.1, 0.1], [0.5, 0.5, 0.1])
     labels = np.where(np.arange(n)[:, None] % 2, [4.0, 0.0, 4.0], [0.0, 0.0, 4.0])
     return scores.ravel(), labels.ravel()
+
+
+# What abstentions say under Fallback, and what statements say of other people's pieces ------------------------------
+
+
+@pytest.mark.parametrize(
+    "evidence", [cl.evidence.Betting(), cl.evidence.Betting("wsr"), cl.evidence.Convex()], ids=repr
+)
+@pytest.mark.parametrize("first", [None, 0.9])
+def test_the_smallest_alpha_of_a_fallback_certifies_and_a_smaller_one_does_not(evidence, first):
+    weights = None if first is None else (first, *[(1 - first) / 18] * 18)
+    few = cl.datasets.simulate(80, rng=3)
+    how = {"loss": LOSS, "delta": 0.1, "thresholds": GRID, "evidence": evidence, "sequence": cl.Fallback(weights)}
+    smallest = cl.calibrate(few, alpha=0.02, **how).refusal.smallest_alpha
+    assert isinstance(cl.calibrate(few, alpha=smallest + 1e-4, **how), cl.Certificate)
+    assert isinstance(cl.calibrate(few, alpha=smallest - 3e-4, **how), cl.Abstention)
+
+
+def test_an_abstaining_fallback_speaks_of_the_nearest_threshold_and_not_of_the_first():
+    least = {"sets": cl.Threshold(min_size=1), "sequence": cl.Fallback(), "thresholds": GRID}
+    text = cl.calibrate(QUERIES, loss=LOSS, alpha=0.2, delta=0.1, **least).statement()
+    assert "is not below alpha" not in text
+    assert "if the risk stays as it is here" not in text
+
+
+class Half(cl.FalseDiscovery):
+    """Inherits all words, and costs half."""
+
+    def of_lists(self, chosen, badness, offsets):
+        return super().of_lists(chosen, badness, offsets) / 2
+
+
+class Other(cl.Threshold):
+    """Inherits all words, and keeps every second item."""
+
+    def choose(self, scores, vectors, threshold):
+        return super().choose(scores, vectors, threshold)[::2]
+
+
+class Worst(cl.Grade):
+    """Inherits all words, and means the contrary."""
+
+    def badness(self, queries):
+        return 1.0 - super().badness(queries).shares()
+
+
+def test_a_subclass_is_not_described_in_the_words_of_the_built_in_one():
+    how = {"alpha": 0.3, "delta": 0.1, "thresholds": cl.grid(0.9, 0.1, 0.1)}
+    half = cl.calibrate(QUERIES, loss=Half(cl.Grade(at_least=3)), **how).statement()
+    assert "Half loss per list" in half
+    assert "share of not-good items per list" not in half
+    other = cl.calibrate(QUERIES, loss=LOSS, sets=Other(), **how).statement()
+    assert "then apply the rule Other" in other
+    worst = cl.calibrate(QUERIES, loss=cl.FalseDiscovery(Worst(at_least=3)), **{**how, "alpha": 0.9}).statement()
+    assert "Good: Worst" in worst
+
+
+def test_curves_of_a_loss_and_of_its_subclass_are_not_merged():
+    one, other = (cl.RiskCurve.empty(loss=loss, thresholds=GRID) for loss in (LOSS, Half(cl.Grade(at_least=3))))
+    with pytest.raises(InputError, match="curves to merge must share thresholds, loss, scoring and sets"):
+        one.merge(other)
+
+
+# Numbers at the edge ------------------------------------------------------------------------------------------------
+
+
+def test_large_sums_of_whole_losses_stay_whole():
+    rng = np.random.default_rng(0)
+    sums = np.zeros((1000, walk.COLUMNS), np.int64)
+    whole = rng.integers(10**7, 10**9, 1000)
+    sums[:, walk.LOSS] = whole * walk.UNITS
+    assert (moments(sums)[0] == whole).all()
+
+
+@pytest.mark.parametrize(
+    "evidence", [cl.evidence.Hoeffding(), cl.evidence.HoeffdingBentkus(), cl.evidence.Convex()], ids=repr
+)
+def test_an_upper_bound_is_certified_by_the_p_value_itself(evidence):
+    rng = np.random.default_rng(1)
+    for n in (1, 3, 10, 57, 400):
+        for _ in range(20):
+            losses = rng.integers(0, 5, n) / 4 * (rng.random() < 0.8)
+            delta = float(rng.choice([0.3, 0.1, 0.01]))
+            bound = evidence.upper_bound(losses, delta=delta)
+            assert bound == 1 or evidence.certifies(losses, alpha=bound, delta=delta)
+
+
+@pytest.mark.parametrize("evidence", [cl.evidence.Binomial(), cl.evidence.HoeffdingBentkus()], ids=repr)
+def test_a_bound_at_a_level_that_cannot_be_computed_is_still_a_bound(evidence):
+    for losses in ([1.0, 1.0, 0, 0, 0, 0, 0], [1.0] * 45 + [0.0] * 5):
+        bound = evidence.upper_bound(losses, delta=1e-250)
+        assert np.mean(losses) <= bound <= 1
+
+
+def test_a_share_of_delta_too_small_to_tell_from_nothing_certifies_nothing():
+    weights = (1 - 1e-310, 1e-310)
+    walked = cl.calibrate(
+        QUERIES, loss=LOSS, alpha=0.3, delta=0.1, thresholds=[0.95, 0.9], sequence=cl.Fallback(weights)
+    )
+    assert walked.tested == 2
+    assert cl.Fallback((1e-310, 1 - 1e-310)).certified([0.0, 0.5], delta=0.1) == []
+
+
+def test_a_score_that_is_the_largest_number_cannot_be_stepped_over():
+    scores, labels = [np.finfo(float).max, 0.5] * 50, [0.0, 4.0] * 50
+    queries = cl.Queries.from_arrays(scores, labels, group=[2] * 50)
+    with pytest.raises(InputError, match=r"scores must be below 1.797.*, the largest number there is; rescale them"):
+        cl.calibrate(queries, loss=LOSS, alpha=0.3, delta=0.1, evidence=cl.evidence.Convex())
+
+
+def test_normal_evidence_asks_for_thresholds_where_the_default_ones_cannot_do():
+    with pytest.raises(InputError, match=r"thresholds are wanted: normal evidence refuses losses that are all equal"):
+        cl.calibrate(QUERIES, loss=LOSS, alpha=0.3, delta=0.1, evidence=cl.evidence.Normal())
+    grid = cl.grid(0.9, 0.01, 0.01)
+    assert cl.calibrate(QUERIES, loss=LOSS, alpha=0.3, delta=0.1, evidence=cl.evidence.Normal(), thresholds=grid)
+
+
+def test_a_p_value_of_exactly_delta_certifies_and_the_next_number_above_does_not():
+    """No tolerance on that comparison: at the critical sum the p-value itself decides."""
+    n, total = 10, 1
+    losses = np.zeros((1, walk.COLUMNS), np.int64)
+    losses[0, walk.LOSS] = losses[0, walk.SQUARED] = total * walk.UNITS
+    for evidence in (cl.evidence.Convex(), cl.evidence.Binomial(), cl.evidence.Hoeffding()):
+        p = evidence.p_value_from_sums(total, n, alpha=0.5)
+        judge = judge_of(evidence, n=n, alpha=0.5, delta=p)
+        assert judge.certified(losses, np.empty((1, 0)), level=p).tolist() == [True]
+        assert judge.certified(losses, np.empty((1, 0)), level=float(np.nextafter(p, 0))).tolist() == [False]
+
+
+def test_a_true_risk_is_sampled_where_its_integral_would_be_coarse():
+    steep = cl.datasets.Simulator(signal=0.9999, score_shift=1.0, n_items=(5, 10))
+    found = steep.true_risk(0.7, loss=LOSS, queries=20_000)
+    assert found.standard_error > 0
+    assert cl.datasets.Simulator(signal=0.99).true_risk(0.7, loss=LOSS).standard_error == 0
+
+
+@pytest.mark.parametrize("evidence", [cl.evidence.EmpiricalBernstein(), cl.evidence.Normal()], ids=repr)
+def test_as_many_queries_as_planned_certify_about_as_often_as_planned(evidence):
+    needed = cl.queries_needed(alpha=0.1, delta=0.05, expected_risk=0.02, evidence=evidence).needed[evidence.name]
+    rng, passed = np.random.default_rng(5), 0
+    for _ in range(600):
+        losses = (rng.random(needed) < 0.02).astype(float)
+        passed += bool(losses.any()) and evidence.certifies(losses, alpha=0.1, delta=0.05)
+        passed += not losses.any() and not evidence.asymptotic and evidence.certifies(losses, alpha=0.1, delta=0.05)
+    assert 0.72 < passed / 600 < 0.92

@@ -117,11 +117,21 @@ def test_a_tie_that_ends_at_the_last_place_is_no_tie_across_it(ties):
     assert badness_of(cl.TopM(m=3, ties=ties), 7, 5, 5, 1) == [0, 0, 0, 1]
 
 
-def test_unjudged_items_count_in_the_length_and_rank_behind_all_judged_ones():
+def test_unjudged_items_count_in_the_length_and_might_be_better_than_any_judged_one():
     half = cl.TopM(fraction=0.5)
-    assert badness_of(half, 3, NAN, 1, NAN) == [0, 1, 0, 1]
-    assert badness_of(half, NAN, 3, 1, 2) == [1, 0, 1, 0]
+    assert badness_of(half, 3, NAN, 1, NAN) == [1, 1, 1, 1]
+    assert badness_of(half, NAN, 3, 1, 2) == [1, 0, 1, 1]
     assert badness_of(cl.TopM(fraction=0.5, unjudged="drop"), 3, NAN, 1, NAN) == [0, None, 0, None]
+
+
+@given(labels=st.lists(st.integers(0, 4), min_size=1, max_size=7), data=st.data())
+def test_no_label_that_an_unjudged_item_may_have_makes_an_item_worse_than_counted(labels, data):
+    """So "bad" is on the safe side for false discoveries: hidden labels can only lower the badness."""
+    hidden = data.draw(st.lists(st.booleans(), min_size=len(labels), max_size=len(labels)))
+    m, ties = data.draw(st.integers(1, 5)), data.draw(st.sampled_from(["strict", "expected"]))
+    seen = [NAN if hide else float(label) for label, hide in zip(labels, hidden, strict=True)]
+    counted, true = badness_of(cl.TopM(m=m, ties=ties), *seen), badness_of(cl.TopM(m=m, ties=ties), *labels)
+    assert all(bad >= true_bad - 1e-9 for bad, true_bad in zip(counted, true, strict=True))
 
 
 def test_a_list_nobody_judged_is_bad_or_passed_over_beside_one_that_was():

@@ -50,10 +50,11 @@ def resampled_by_hand(queries, rng, *, n_calibration=90, repeats=6, **how):
     """Split by query, calibrate, cut, and count from the definitions; None where calibration abstained."""
     generator, rows = np.random.default_rng(rng), []
     loss, sets = how["loss"], how.get("sets", cl.Threshold())
-    for _ in range(repeats):
+    for repeat in range(repeats):
         shuffled = generator.permutation(len(queries))
         one = generator.integers(len(queries) - n_calibration)
-        made = cl.calibrate(queries.select(np.sort(shuffled[:n_calibration])), delta=0.1, **how)
+        own = {**how, "seed": how.get("seed", 0) + repeat}
+        made = cl.calibrate(queries.select(np.sort(shuffled[:n_calibration])), delta=0.1, **own)
         rest = queries.select(np.sort(shuffled[n_calibration:]))
         if isinstance(made, cl.Abstention):
             rows.append([np.nan] * 6)
@@ -97,8 +98,9 @@ def test_each_split_is_what_an_audit_of_its_certificate_finds():
         shuffled = generator.permutation(160)
         generator.integers(70)
         made = cl.calibrate(
-            QUERIES.select(np.sort(shuffled[:90])), loss=FALSE_DISCOVERY, alpha=0.45, delta=0.1, thresholds=GRID
-        )
+            QUERIES.select(np.sort(shuffled[:90])), loss=FALSE_DISCOVERY, alpha=0.45, delta=0.1, thresholds=GRID,
+            seed=repeat,
+        )  # fmt: skip
         found = cl.audit(made, QUERIES.select(np.sort(shuffled[90:])))
         assert (splits.risk[repeat], splits.item_rate[repeat]) == (found.risk, found.item_rate)
         assert (splits.mean_size[repeat], splits.share_nonempty[repeat]) == (found.sizes.mean, found.share_nonempty)

@@ -127,10 +127,22 @@ def test_the_promise_never_reads_as_a_share_of_what_is_shown():
         (cl.FalseDiscovery(cl.Grade(2.5, unjudged="error")), "Good: label at least 2.5."),
         (cl.FalseDiscovery(cl.Grade(1.23456789)), "Good: label at least 1.23456789;"),
         (cl.FalseDiscovery(cl.Grade(3, unjudged="drop")), "Good: label at least 3; unjudged items are passed over."),
-        (cl.FalseDiscovery(cl.TopM(m=2)), "Good: label among the top 2 of its list, ties strict;"),
-        (cl.FalseDiscovery(cl.TopM(m=1, ties="lenient")), "Good: label among the top 1 of its list, ties lenient;"),
-        (cl.FalseDiscovery(cl.TopM(fraction=0.2)), "Good: label among the top 20 % of its list, ties strict;"),
-        (cl.FalseDiscovery(cl.TopM(fraction=0.0725)), "Good: label among the top 7.25 % of its list, ties strict;"),
+        (
+            cl.FalseDiscovery(cl.TopM(m=2)),
+            "Good: label among the top 2 of its list, ties strict, unjudged items taken to be better;",
+        ),
+        (
+            cl.FalseDiscovery(cl.TopM(m=1, ties="lenient")),
+            "Good: label among the top 1 of its list, ties lenient, unjudged items taken to be better;",
+        ),
+        (
+            cl.FalseDiscovery(cl.TopM(fraction=0.2)),
+            "Good: label among the top 20 % of its list, ties strict, unjudged items taken to be better;",
+        ),
+        (
+            cl.FalseDiscovery(cl.TopM(fraction=0.0725)),
+            "Good: label among the top 7.25 % of its list, ties strict, unjudged items taken to be better;",
+        ),
         (cl.FalseDiscovery(Graded()), "Good: graded."),
     ],
     ids=repr,

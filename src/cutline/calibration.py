@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from cutline._checks import check_delta, check_level, check_piece, check_seed
+from cutline._checks import SMALLEST_LEVEL, check_delta, check_level, check_piece, check_seed
 from cutline._record import CurvePoints, Refusal, check_settings
 from cutline._tables import check_is_queries
 from cutline.certificate import Abstention, Certificate
@@ -210,11 +210,19 @@ def _answer(trail: _Trail, threshold: float, farthest: int, tested: int) -> floa
         return threshold
     if tested > farthest + 1:
         failing = trail.row(farthest + 1)[0]
-        return float(np.nextafter(failing, np.inf)) if trail.search.falling else failing
+        return _beyond(failing) if trail.search.falling else failing
     if np.isinf(threshold):  # the sizes allowed fix every list, whatever the threshold: any is certified
         scores = cast(Lists, trail.search.lists).scores
         return float(scores.min() if trail.search.falling else scores.max())
-    return threshold if trail.search.falling else float(np.nextafter(threshold, np.inf))
+    return threshold if trail.search.falling else _beyond(threshold)
+
+
+def _beyond(score: float) -> float:
+    """The next number above a score."""
+    above = math.nextafter(score, math.inf)
+    if math.isinf(above):
+        raise InputError(f"scores must be below {score!r}, the largest number there is; rescale them")
+    return above
 
 
 def _refusal(
@@ -244,15 +252,19 @@ def _refusal_of_shares(trail: _Trail, settings: dict[str, Any]) -> Refusal:
     shares = np.array(settings["sequence"].shares(len(thresholds)))
     held = np.flatnonzero(shares > 0)
     ordered = settings["evidence"].needs == "order"
-    if ordered:  # bounds by betting are dear: those of the smallest mean losses will do
-        held = np.sort(held[np.argsort(sums[held, LOSS], kind="stable")[:SHOWN]])
+    levels = np.maximum(shares * settings["delta"], SMALLEST_LEVEL)
+    if ordered:  # bounds by betting are dear: those at the thresholds where Convex has the smallest will do
+        rough = _bounds_at(
+            judge_of(Convex(), n=search.n_queries, alpha=settings["alpha"], delta=settings["delta"]),
+            sums[held],
+            np.empty((len(held), 0)),
+            levels[held],
+        )
+        held = np.sort(held[np.argsort(rough, kind="stable")[:SHOWN]])
     losses = search.losses_at(thresholds[held]) if ordered else np.empty((len(held), 0))
-    bounds = np.ones(len(held))
-    for share in np.unique(shares[held]):
-        rows = np.flatnonzero(shares[held] == share)
-        bounds[rows] = trail.judge.bounds(sums[held[rows]], losses[rows], delta=share * settings["delta"])
+    bounds = _bounds_at(trail.judge, sums[held], losses, levels[held])
     best = int(np.argmin(bounds))
-    bound, level = float(bounds[best]), float(shares[held[best]] * settings["delta"])
+    bound, level = float(bounds[best]), float(levels[held[best]])
     risk = int(sums[held[best], LOSS]) / unit_losses(search.n_queries)
     reason = (
         f"Each of the {len(thresholds):,} thresholds had its own share of delta, and none was certified at alpha = "
@@ -261,6 +273,15 @@ def _refusal_of_shares(trail: _Trail, settings: dict[str, Any]) -> Refusal:
     )
     needed = _needed(settings, risk, losses[best] if ordered else None, delta=level, sample=search.sample)
     return Refusal(reason=reason, smallest_alpha=bound if bound < 1 else None, queries_needed=needed)
+
+
+def _bounds_at(judge: Judge, sums: Integers, losses: Floats, levels: Floats) -> Floats:
+    """Upper bounds on the risks, each at a level of its own."""
+    bounds = np.ones(len(sums))
+    for level in np.unique(levels):
+        rows = np.flatnonzero(levels == level)
+        bounds[rows] = judge.bounds(sums[rows], losses[rows], delta=float(level))
+    return bounds
 
 
 def _needed(settings: dict[str, Any], risk: float, losses: Floats | None, *, delta: float, sample: int) -> int | None:

@@ -124,10 +124,10 @@ class RiskCurve:
 
     def _meaning(self) -> dict[str, object]:
         return {
-            "loss": self.loss.settings(),
-            "relevance": (self.loss.relevance.settings(), self.loss.relevance.unjudged),
-            "scoring": self.scoring.settings(),
-            "sets": self.sets.settings(),
+            "loss": _kind_of(self.loss),
+            "relevance": (*_kind_of(self.loss.relevance), self.loss.relevance.unjudged),
+            "scoring": _kind_of(self.scoring),
+            "sets": _kind_of(self.sets),
             "thresholds": f"{len(self)} from {self.thresholds[0]:g} to {self.thresholds[-1]:g}",
         }
 
@@ -170,6 +170,10 @@ class RiskCurve:
 
     def _repr_html_(self) -> str:
         return html_table(f"RiskCurve of {self.loss.name}", self._rows())
+
+
+def _kind_of(piece: Loss | Relevance | Scoring | SetRule) -> tuple[str, object]:
+    return type(piece).__name__, piece.settings()
 
 
 def length_quantiles(lengths: dict[int, int]) -> ListLengths:

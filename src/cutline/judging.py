@@ -148,7 +148,8 @@ class _FromLosses:
         return float(self.evidence.log_evidence_each(losses, alpha=self.alpha, delta=delta)[0])
 
     def bounds(self, sums: Integers, losses: Floats, *, delta: float) -> Floats:
-        return self.evidence.bounds_each(losses, delta=delta)
+        tuning = {} if delta == self.delta else {"tuning_delta": self.delta}
+        return self.evidence.bounds_each(losses, delta=delta, **tuning)
 
 
 def check_methods(evidence: Evidence) -> None:
@@ -171,4 +172,9 @@ def moments(sums: Integers) -> tuple[Floats, Floats]:
     """ΣL and ΣL² of rows of sums, as numbers."""
     from cutline.kernels.walk import LOSS, SQUARED, UNITS
 
-    return sums[..., LOSS] / UNITS, sums[..., SQUARED] / UNITS
+    return _in_ones(sums[..., LOSS], UNITS), _in_ones(sums[..., SQUARED], UNITS)
+
+
+def _in_ones(units: Integers, one: int) -> Floats:
+    """A sum as a number, the whole part apart: large ones would lose their last digits before the division."""
+    return np.asarray(units // one + (units % one) / one, dtype=np.float64)

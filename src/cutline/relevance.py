@@ -103,7 +103,9 @@ class TopM:
 
     With a fraction, m = max(1, ceil(fraction·K)), the fraction read as the decimal it is written as, and at most K.
     Items tied across the m-th place are all bad (`ties="strict"`), all good ("lenient"), or share the places that
-    are left ("expected": badness between 0 and 1). Unjudged items count in K and rank behind all judged ones.
+    are left ("expected": badness between 0 and 1). Unjudged items count in K. With `unjudged="bad"` they are bad and,
+    as any of them might be the best, take a place each before the judged ones: a judged item is good only if it is so
+    whatever their labels are. With "drop" the best m are those among the judged items.
     """
 
     m: int | None = None

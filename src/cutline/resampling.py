@@ -100,7 +100,11 @@ def resample(
     sequence: TestingOrder | None = None,
     seed: int = 0,
 ) -> Splits:
-    """Split by query, calibrate, and measure on the rest, `repeats` times."""
+    """Split by query, calibrate, and measure on the rest, `repeats` times.
+
+    Split i calibrates with `seed` + i: with one seed for all, the same queries would come first wherever they are
+    drawn, and the share of splits above alpha would depend on it.
+    """
     alpha, delta = check_level("alpha", alpha), check_level("delta", delta)
     scoring, sets = AsGiven() if scoring is None else scoring, Threshold() if sets is None else sets
     check_is_queries(queries)
@@ -132,7 +136,7 @@ def resample(
                 evidence=evidence,
                 thresholds=thresholds,
                 sequence=sequence,
-                seed=seed,
+                seed=seed + repeat,
             )
         if isinstance(certificate, Certificate):
             chosen, _ = cut_all(sets, scores, queries.offsets, queries.vectors, certificate.threshold)

@@ -116,6 +116,11 @@ def search_of_queries(
     labels = queries.labels
     check_judged(1 if labels is not None and not np.isnan(labels[0]) else judged_labels(queries))
     _warn_of_no_good(lists)
+    if thresholds is None and getattr(evidence, "refuses_equal_losses", False):
+        raise InputError(
+            f"thresholds are wanted: {evidence.name} evidence refuses losses that are all equal, as those of empty "
+            "lists are, where every default walk begins; pass thresholds=cl.grid(…) from where lists are not empty"
+        )
     if thresholds is None:
         thresholds = _default_thresholds(lists, scoring, evidence, sequence)
     sample = 0

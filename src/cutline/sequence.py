@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from cutline._checks import check_level, check_number
+from cutline._checks import SMALLEST_LEVEL, check_level, check_number
 from cutline._display import shown
 from cutline.errors import InputError
 
@@ -176,7 +176,7 @@ class Fallback:
         for block in blocks:
             for place in range(len(block)):
                 level += weights[position] * delta
-                passed = level > 0 and bool(block.certified(min(level, delta), place, place + 1)[0])
+                passed = level >= SMALLEST_LEVEL and bool(block.certified(min(level, delta), place, place + 1)[0])
                 yield passed
                 level = level if passed else 0.0
                 position += 1

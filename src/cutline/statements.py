@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, Protocol
 
-from cutline.losses import Loss
-from cutline.relevance import Grade, Relevance, TopM
-from cutline.sets import Threshold
+from cutline.losses import LOSSES, FalseDiscovery, Loss, Miss
+from cutline.preferences import SCORINGS
+from cutline.relevance import RELEVANCES, Grade, Relevance, TopM
+from cutline.sets import RULES, Threshold
 
 APPROXIMATE = "Approximate only: this relies on the normal limit and has no finite-sample guarantee."
 
@@ -84,34 +85,41 @@ def upwards(bound: float) -> str:
 
 def goodness(relevance: Relevance) -> str:
     """What makes an item good."""
-    if isinstance(relevance, Grade):
+    if type(relevance) is Grade:
         return f"label at least {number(relevance.at_least)}"
-    if isinstance(relevance, TopM):
+    if type(relevance) is TopM:
         places = str(relevance.m) if relevance.fraction is None else level(relevance.fraction)
-        return f"label among the top {places} of its list, ties {relevance.ties}"
-    return relevance.name
+        among = "the judged items of its list" if relevance.unjudged == "drop" else "its list"
+        first = ", unjudged items taken to be better" if relevance.unjudged == "bad" else ""
+        return f"label among the top {places} of {among}, ties {relevance.ties}{first}"
+    return called(relevance)
+
+
+def called(piece: object) -> str:
+    """The name of a piece; that of its class where it is someone's own and bears the name of a built-in one."""
+    name = str(getattr(piece, "name", ""))
+    known = {**LOSSES, **RELEVANCES, **RULES, **SCORINGS}.get(name)
+    return name if known in (None, type(piece)) else type(piece).__name__
 
 
 def risk_name(loss: Loss) -> str:
     """The risk in words, with what an undefined loss counts as."""
     judged = {"drop": " among judged items", "bad": "", "error": ""}[loss.relevance.unjudged]
-    if loss.name == "false-discovery":
+    if type(loss) is FalseDiscovery:
         return f"share of not-good items per list{judged}"
-    if loss.name == "miss":
+    if type(loss) is Miss:
         return f"share of a query's good items that its list misses{judged}"
-    return f"{loss.name} loss per list{judged}"
+    return f"{called(loss)} loss per list{judged}"
 
 
 def conventions(loss: Loss) -> str:
     """How the edge cases are counted, and what good means."""
-    edge = {
-        "false-discovery": (
-            "Empty lists, and lists without a judged item, count as 0."
-            if loss.relevance.unjudged == "drop"
-            else "Empty lists count as 0."
-        ),
-        "miss": "Queries without any good item count as 0.",
-    }.get(loss.name, "")
+    edge = ""
+    if type(loss) is FalseDiscovery:
+        blank = ", and lists without a judged item," if loss.relevance.unjudged == "drop" else ""
+        edge = f"Empty lists{blank} count as 0."
+    elif type(loss) is Miss:
+        edge = "Queries without any good item count as 0."
     unjudged = {"bad": "; unjudged items count as not good", "drop": "; unjudged items are passed over", "error": ""}
     return f"{edge} Good: {goodness(loss.relevance)}{unjudged[loss.relevance.unjudged]}.".strip()
 
@@ -126,11 +134,11 @@ def what_is_kept(spoken: Spoken) -> str:
     if most is not None:
         bounds.append(f"at most the best {most}")
     extra = f" ({', '.join(bounds)})" if bounds else ""
-    rule = "" if sets.name == "threshold" else f", then apply the rule {sets.name}"
+    rule = "" if type(sets) is Threshold else f", then apply the rule {called(sets)}"
     which = {
         "as-given": "",
         "win-rate": f" in win rate within their list (scale {number(getattr(scoring, 'scale', 1.0))})",
-    }.get(scoring.name, f" by the scoring {scoring.name}")
+    }.get(called(scoring), f" by the scoring {called(scoring)}")
     return f"Keep items scoring ≥ {number(spoken.threshold)}{which}{extra}{rule}."
 
 
@@ -209,9 +217,11 @@ def abstained(spoken: Spoken, *, answer: str, reason: str, smallest_alpha: float
             "(found on these same queries, so no guarantee covers it: calibrate on new ones)"
         )
     if needed is not None:
-        helps.append(
-            f"more judged queries: about {needed:,} for alpha = {number(spoken.alpha)}, if the risk stays as it is here"
-        )
+        here = "here" if spoken.sequence.name == "fixed" else "at that threshold"
+        wanted = f"about {needed:,} for alpha = {number(spoken.alpha)}"
+        helps.append(f"more judged queries: {wanted}, if the risk stays as it is {here}")
+    elif spoken.sequence.name != "fixed":
+        helps.append("a better ranker: if the true risks are as they are here, more queries will not help")
     elif spoken.risk >= spoken.alpha:
         helps.append(
             f"a better ranker: the risk here, {percent(spoken.risk)}, is not below alpha; if the true risk is so too, "

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 _REACH = 9.0  # standard deviations of a query effect that an integral covers: all but 2e-19
+_STEEPEST = 0.99  # the largest signal for which the nodes below are close enough together
 _FAR = 40.0  # standard deviations beyond which a normal probability is 0 or 1
 
 
@@ -27,7 +28,8 @@ def has_integral(world: Simulator, loss: Loss, scoring: Scoring, sets: SetRule) 
     if type(loss) not in (FalseDiscovery, Miss) or type(loss.relevance) is not Grade:
         return False
     judged = world.share_unjudged == 0 or loss.relevance.unjudged == "bad"
-    return judged and type(scoring) is AsGiven and type(sets) is Threshold and sets == Threshold()
+    smooth = abs(world.signal) <= _STEEPEST
+    return smooth and judged and type(scoring) is AsGiven and type(sets) is Threshold and sets == Threshold()
 
 
 def integral(world: Simulator, threshold: float, loss: FalseDiscovery | Miss) -> float:

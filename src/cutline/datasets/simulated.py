@@ -141,7 +141,8 @@ class Simulator:
         """R(λ) = E L(λ) for a new query, at one threshold or at each of several.
 
         An integral, right to about 1e-9 and with standard error 0, for FalseDiscovery and Miss with Grade, scores as
-        given and the plain Threshold(), where no label is missing or unjudged items count as bad. Given its effects,
+        given and the plain Threshold(), where no label is missing or unjudged items count as bad, and the signal is
+        at most 0.99. Given its effects,
         the items of a query are independent; with q the chance that an item is chosen, β that a chosen one is bad, p
         that one is good and g that a good one is chosen, E[L | effects, K] is β(1 - (1-q)^K) for FalseDiscovery and
         (1-g)(1 - (1-p)^K) for Miss.

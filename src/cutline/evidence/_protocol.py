@@ -69,7 +69,7 @@ class OrderEvidence(Evidence, Protocol):
         self, losses: Floats, *, alpha: float, delta: float, tuning_delta: float | None = None
     ) -> Flags: ...
     def log_evidence_each(self, losses: Floats, *, alpha: float, delta: float) -> Floats: ...
-    def bounds_each(self, losses: Floats, *, delta: float) -> Floats: ...
+    def bounds_each(self, losses: Floats, *, delta: float, tuning_delta: float | None = None) -> Floats: ...
 
 
 def check_losses(losses: npt.ArrayLike, *, least: int = 1) -> Floats:
@@ -123,7 +123,7 @@ def agreeing(log_evidence: float, *, certified: bool, delta: float) -> float:
 
 def raised_until_certified(bounds: Floats, certified: Callable[[Floats], Flags]) -> Floats:
     """Move upper bounds that sit on the edge up by as little as makes them certified; a bound of 1 may stay."""
-    bounds = np.minimum(np.asarray(bounds, dtype=np.float64), 1.0)
+    bounds = np.fmin(np.asarray(bounds, dtype=np.float64), 1.0)  # a bound that cannot be computed, NaN, is 1
     step = 2.0**-53
     while True:
         short = (bounds < 1.0) & ~certified(bounds)

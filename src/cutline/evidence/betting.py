@@ -69,11 +69,13 @@ class Betting:
         """The supremum of the alphas that do not certify, at most 1, as far as a search on nested grids can see.
 
         STaR is not known to be monotone in alpha, so two grids are walked down from 1 to the first alpha that fails,
-        before the last cell is bisected; an uncertified island narrower than 1 / 8192 above the answer would be missed.
+        before the last cell is bisected; an uncertified island narrower than 1 / 256 above the answer may be missed.
         """
         target = -math.log(check_level("delta", delta))
         rows = check_losses(losses)[np.newaxis]
-        bounds = kernel.bound_rows(rows, _CODES[self.strategy], target=target, steps=_GRID, again=_FINER, width=_WIDTH)
+        bounds = kernel.bound_rows(
+            rows, _CODES[self.strategy], tuning=target, target=target, steps=_GRID, again=_FINER, width=_WIDTH
+        )
         return float(bounds[0])
 
     def certifies_each(self, losses: Floats, *, alpha: float, delta: float, tuning_delta: float | None = None) -> Flags:
@@ -84,9 +86,7 @@ class Betting:
         aims at delta itself, and its decisions are nested.
         """
         alpha, target = check_level("alpha", alpha), -math.log(check_level("delta", delta))
-        tuning = target
-        if self.strategy == "wsr" and tuning_delta is not None:
-            tuning = -math.log(check_level("tuning_delta", tuning_delta))
+        tuning = self._tuning(target, tuning_delta)
         rows = _check_rows(losses)
         peaks = kernel.log_wealth_rows(rows, _CODES[self.strategy], alpha=alpha, tuning=tuning, target=target)
         return peaks >= target
@@ -98,16 +98,23 @@ class Betting:
         peaks = kernel.log_wealth_rows(rows, _CODES[self.strategy], alpha=alpha, tuning=target, target=math.inf)
         return np.array([agreeing(peak, certified=peak >= target, delta=delta) for peak in peaks.tolist()])
 
-    def bounds_each(self, losses: Floats, *, delta: float) -> Floats:
+    def bounds_each(self, losses: Floats, *, delta: float, tuning_delta: float | None = None) -> Floats:
         """Upper bounds of each row, at most 1e-4 too high, for drawing a curve; the values are trusted to be in [0, 1].
 
         One coarse grid is walked instead of two, so an island narrower than 1 / 48 may be missed.
         """
         target = -math.log(check_level("delta", delta))
+        tuning = self._tuning(target, tuning_delta)
         rows = _check_rows(losses)
         return kernel.bound_rows(
-            rows, _CODES[self.strategy], target=target, steps=_ROUGH_GRID, again=0, width=_ROUGH_WIDTH
+            rows, _CODES[self.strategy], tuning=tuning, target=target, steps=_ROUGH_GRID, again=0, width=_ROUGH_WIDTH
         )
+
+    def _tuning(self, target: float, tuning_delta: float | None) -> float:
+        """The log wealth that bets are made for."""
+        if self.strategy == "star" or tuning_delta is None:
+            return target
+        return -math.log(check_level("tuning_delta", tuning_delta))
 
     def settings(self) -> dict[str, object]:
         """What a certificate writes down."""

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from cutline._checks import check_level, check_whole
-from cutline.evidence._protocol import Floats, Needs, check_total, check_totals, raised_until_certified
+from cutline.evidence._protocol import Flags, Floats, Needs, check_total, check_totals, raised_until_certified
 from cutline.evidence._summaries import FromSums
 
 
@@ -33,11 +33,17 @@ class Hoeffding(FromSums):
     def bounds_from_sums(self, totals: Floats, n: int, *, delta: float) -> Floats:
         """r + sqrt(log(1 / delta) / (2 n)), at most 1, for each sum."""
         delta, n = check_level("delta", delta), check_whole("n", n, least=1)
-        means = check_totals("totals", totals, n) / n
-        bounds = means + math.sqrt(-math.log(delta) / (2.0 * n))
-        return raised_until_certified(
-            bounds, lambda alpha: np.exp(-2.0 * n * np.maximum(alpha - means, 0.0) ** 2) <= delta
-        )
+        sums = check_totals("totals", totals, n)
+        bounds = sums / n + math.sqrt(-math.log(delta) / (2.0 * n))
+
+        def certified(
+            alphas: Floats,
+        ) -> Flags:  # one by one, as NumPy's exp may differ from the p-value's in the last bit
+            pairs = zip(sums.ravel().tolist(), alphas.ravel().tolist(), strict=True)
+            found = [math.exp(-_exponent(total, n, alpha)) <= delta for total, alpha in pairs]
+            return np.array(found, dtype=np.bool_).reshape(sums.shape)
+
+        return raised_until_certified(bounds, certified)
 
     def critical_total(self, n: int, *, alpha: float, delta: float) -> float:
         """The largest sum that certifies alpha at delta; -inf where even a sum of 0 does not."""

@@ -11,7 +11,7 @@ from scipy.special import betainccinv
 
 from cutline._checks import check_level, check_whole
 from cutline.evidence import _binomial_law as law
-from cutline.evidence._protocol import Floats, Needs, check_total, check_totals, raised_until_certified
+from cutline.evidence._protocol import Flags, Floats, Needs, check_total, check_totals, raised_until_certified
 from cutline.evidence._summaries import FromSums
 
 _DUST = 1e-9
@@ -42,10 +42,14 @@ class HoeffdingBentkus(FromSums):
         ceiling = _ceiling(sums)
         inside = np.minimum(ceiling, n - 1.0)
         bentkus = np.where(ceiling < n, betainccinv(inside + 1.0, n - inside, delta / math.e), 1.0)
-        bounds = np.minimum(bentkus, _divergence_inverse(sums, n, -math.log(delta)))
-        return raised_until_certified(
-            bounds, lambda alpha: _p_values(sums, n, np.clip(alpha, 1e-300, 1.0 - 2.0**-53)) <= delta
-        )
+        bounds = np.fmin(bentkus, _divergence_inverse(sums, n, -math.log(delta)))
+
+        def certified(alphas: Floats) -> Flags:  # one by one, as the p-value is worked out, to the last bit
+            inside = np.clip(alphas, 1e-300, 1.0 - 2.0**-53)
+            found = [_p_values(sums[i : i + 1], n, inside[i : i + 1])[0] <= delta for i in range(len(sums))]
+            return np.array(found, dtype=np.bool_)
+
+        return raised_until_certified(bounds, certified)
 
     def critical_total(self, n: int, *, alpha: float, delta: float) -> float:
         """The largest sum that certifies alpha at delta; -inf where even a sum of 0 does not."""

@@ -11,9 +11,10 @@ from scipy.special import ndtri
 
 from cutline._checks import check_level, check_number, check_whole
 from cutline.errors import InputError
-from cutline.evidence._protocol import Evidence, Floats, MomentEvidence, OrderEvidence, SumEvidence
+from cutline.evidence._protocol import Evidence, Flags, Floats, MomentEvidence, OrderEvidence, SumEvidence
 from cutline.evidence.binomial import Binomial
 
+Certifies = Callable[..., Flags]
 MOST = 10**9  # queries beyond which the answer is None
 _LONGEST = 20_000  # simulated queries above which a nearer problem is solved instead
 _NEARER = 8_000  # simulated queries of that problem, about: fewer queries leave time for more calibrations
@@ -40,11 +41,11 @@ def queries_for(
     alpha, where the evidence refuses such losses, and where more than 1e9 queries are needed or, for evidence that
     reads losses in order, many times more than the normal limit suggests.
 
-    - Evidence from sums or moments: the observed mean is taken at its `power` quantile, r + z spread / sqrt(n), by the
-      normal law. Nothing is simulated.
-    - Evidence that reads losses in order: the share of simulated calibrations that certify, on 0/1 losses, or on Beta
-      ones where the spread is smaller; right to about 5 to 10 percent. *Approximate* beyond 20,000 queries: a wider
-      gap alpha - r is simulated, and n is scaled up by the leading terms of its law, almost 1 / gap^2.
+    - Evidence from sums: the observed mean is taken at its `power` quantile, r + z spread / sqrt(n), by the normal law.
+      Nothing is simulated.
+    - Evidence from moments, or that reads losses in order: the share of simulated calibrations that certify, on 0/1
+      losses, or on Beta ones where the spread is smaller; right to about 5 to 10 percent. *Approximate* beyond 20,000
+      queries: a wider gap alpha - r is simulated, and n is scaled up by the leading terms of its law, almost 1 / gap^2.
 
     A plan for one threshold whose risk is as expected; nothing is promised about thresholds before it in a walk.
     """
@@ -56,11 +57,11 @@ def queries_for(
     if risk >= alpha or (isinstance(evidence, Binomial) and spread < worst * (1.0 - 1e-9)):
         return None
     if evidence.needs == "order":
-        return _ByDraws(cast(OrderEvidence, evidence), delta, risk, spread, power, seed).queries(alpha)
+        return _ByDraws(cast(OrderEvidence, evidence).certifies_each, delta, risk, spread, power, seed).queries(alpha)
     if evidence.needs == "moments":
         if evidence.asymptotic and spread <= _FLAT * risk:
             return None  # a variance of zero is refused
-        return _smallest(_by_moments(cast(MomentEvidence, evidence), alpha, delta, risk, spread, power), least=2)
+        return _ByDraws(_from_moments(cast(MomentEvidence, evidence)), delta, risk, spread, power, seed).queries(alpha)
     return _smallest(_by_sums(cast(SumEvidence, evidence), alpha, delta, risk, spread, power), least=1)
 
 
@@ -98,17 +99,25 @@ def _by_sums(
     return lambda n: n * _mean_at(n, risk, spread, power) <= evidence.critical_total(n, alpha=alpha, delta=delta)
 
 
-def _by_moments(
-    evidence: MomentEvidence, alpha: float, delta: float, risk: float, spread: float, power: float
-) -> Callable[[int], bool]:
-    def enough(n: int) -> bool:
-        total = n * _mean_at(n, risk, spread, power)
-        if total >= n * alpha:
-            return False
-        squares = min(float(n), (n - 1) * spread * spread + total * (total / n))
-        return bool(evidence.p_value_from_moments(total, squares, n, alpha=alpha) <= delta)
+def _from_moments(evidence: MomentEvidence) -> Certifies:
+    """Decisions on rows of losses by an evidence that reads their sums; a refusal certifies nothing."""
 
-    return enough
+    def certifies_each(losses: Floats, *, alpha: float, delta: float) -> Flags:
+        n = losses.shape[1]
+        totals, squares = losses.sum(axis=1), (losses * losses).sum(axis=1)
+        if n < 2:
+            return np.zeros(len(losses), dtype=np.bool_)
+        certified = [_passes(evidence, *row, n, alpha, delta) for row in zip(totals, squares, strict=True)]
+        return np.array(certified, dtype=np.bool_)
+
+    return certifies_each
+
+
+def _passes(evidence: MomentEvidence, total: float, squares: float, n: int, alpha: float, delta: float) -> bool:
+    try:
+        return bool(evidence.p_value_from_moments(total, squares, n, alpha=alpha) <= delta)
+    except InputError:
+        return False
 
 
 def _smallest(enough: Callable[[int], bool], *, least: int) -> int | None:
@@ -125,18 +134,18 @@ def _smallest(enough: Callable[[int], bool], *, least: int) -> int | None:
 
 
 class _ByDraws:
-    """Simulated calibrations, the same losses for every n, of an evidence that reads losses in their order."""
+    """Simulated calibrations, the same losses for every n."""
 
     def __init__(
         self,
-        evidence: OrderEvidence,
+        certifies_each: Certifies,
         delta: float,
         risk: float,
         spread: float,
         power: float,
         rng: int | np.random.Generator,
     ) -> None:
-        self.evidence, self.delta, self.risk, self.spread, self.power = evidence, delta, risk, spread, power
+        self.certifies_each, self.delta, self.risk, self.spread, self.power = certifies_each, delta, risk, spread, power
         self.generator = np.random.default_rng(rng)
         self.losses: Floats = np.empty((1, 0))
 
@@ -194,9 +203,11 @@ class _ByDraws:
             more = self._drawn((len(self.losses), n - self.losses.shape[1]))
             self.losses = np.hstack((self.losses, more))
         seen = np.ascontiguousarray(self.losses[:, :n])
-        certified = self.evidence.certifies_each(seen, alpha=alpha, delta=self.delta).astype(np.float64)
+        certified = self.certifies_each(seen, alpha=alpha, delta=self.delta).astype(np.float64)
         if self.spread == 0.0:
             return bool(certified.all())
+        if np.ptp(seen.mean(axis=1)) == 0.0:  # losses so rare that none was drawn: no luck to be freed from
+            return bool(certified.mean() >= self.power)
         # the share that certifies, freed by regression from the luck of these draws: E x = 0 and E x^2 = 1 are known
         x = (seen.mean(axis=1) - self.risk) * (math.sqrt(n) / self.spread)
         controls = np.column_stack((np.ones(len(x)), x, x * x - 1.0))

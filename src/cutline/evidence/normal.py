@@ -28,6 +28,7 @@ class Normal(FromMoments):
     name: ClassVar[str] = "normal"
     needs: ClassVar[Needs] = "moments"
     asymptotic: ClassVar[bool] = True
+    refuses_equal_losses: ClassVar[bool] = True
 
     def upper_bound(self, losses: npt.ArrayLike, *, delta: float) -> float:
         """r + z s / sqrt(n) with z the 1 - delta quantile, at most 1."""

@@ -106,7 +106,7 @@ def wsr_log_wealth(losses: Floats, alpha: float, tuning: float, target: float) -
 
 @compiled
 def _log_wealth(losses: Floats, strategy: int, alpha: float, tuning: float, target: float) -> float:
-    if strategy == 0:
+    if strategy == STAR:
         return star_log_wealth(losses, alpha, tuning)
     return wsr_log_wealth(losses, alpha, tuning, target)
 
@@ -116,7 +116,7 @@ def _log_wealth_rows(
     rows: Floats, strategy: int, alpha: float, tuning: float, target: float, answers: Floats, start: int, stop: int
 ) -> None:
     row = start
-    while strategy == 0 and row + 1 < stop:
+    while strategy == STAR and row + 1 < stop:
         answers[row], answers[row + 1] = star_log_wealth_pair(rows[row], rows[row + 1], alpha, tuning)
         row += 2
     for left in range(row, stop):
@@ -124,27 +124,29 @@ def _log_wealth_rows(
 
 
 @compiled
-def _narrowed(losses: Floats, strategy: int, target: float, low: float, high: float, steps: int) -> tuple[float, float]:
+def _narrowed(
+    losses: Floats, strategy: int, tuning: float, target: float, low: float, high: float, steps: int
+) -> tuple[float, float]:
     """The cell of a grid on [low, high] above which every grid point certifies: down to the first that does not."""
     above = high
     for step in range(steps - 1, 0, -1):
         alpha = low + (high - low) * step / steps
-        if _log_wealth(losses, strategy, alpha, target, target) < target:
+        if _log_wealth(losses, strategy, alpha, tuning, target) < target:
             return alpha, above
         above = alpha
     return low, above
 
 
 @compiled
-def _bound(losses: Floats, strategy: int, target: float, steps: int, again: int, width: float) -> float:
-    low, high = _narrowed(losses, strategy, target, 0.0, 1.0, steps)
+def _bound(losses: Floats, strategy: int, tuning: float, target: float, steps: int, again: int, width: float) -> float:
+    low, high = _narrowed(losses, strategy, tuning, target, 0.0, 1.0, steps)
     if again > 0:
-        low, high = _narrowed(losses, strategy, target, low, high, again)
+        low, high = _narrowed(losses, strategy, tuning, target, low, high, again)
     while high - low > width:
         alpha = 0.5 * (low + high)
         if alpha <= low or alpha >= high:
             break
-        if _log_wealth(losses, strategy, alpha, target, target) < target:
+        if _log_wealth(losses, strategy, alpha, tuning, target) < target:
             low = alpha
         else:
             high = alpha
@@ -155,6 +157,7 @@ def _bound(losses: Floats, strategy: int, target: float, steps: int, again: int,
 def _bound_rows(
     rows: Floats,
     strategy: int,
+    tuning: float,
     target: float,
     steps: int,
     again: int,
@@ -164,7 +167,7 @@ def _bound_rows(
     stop: int,
 ) -> None:
     for row in range(start, stop):
-        answers[row] = _bound(rows[row], strategy, target, steps, again, width)
+        answers[row] = _bound(rows[row], strategy, tuning, target, steps, again, width)
 
 
 def log_wealth_rows(rows: Floats, strategy: int, *, alpha: float, tuning: float, target: float) -> Floats:
@@ -177,11 +180,16 @@ def log_wealth_rows(rows: Floats, strategy: int, *, alpha: float, tuning: float,
     return answers
 
 
-def bound_rows(rows: Floats, strategy: int, *, target: float, steps: int, again: int, width: float) -> Floats:
+def bound_rows(
+    rows: Floats, strategy: int, *, tuning: float, target: float, steps: int, again: int, width: float
+) -> Floats:
     """An alpha of each row above which it certifies, as far as two nested grids and a bisection to `width` can see."""
     answers = np.empty(rows.shape[0])
     pieces = spans(rows.shape[0], least=1)
     on_threads(
-        [lambda a=a, b=b: _bound_rows(rows, strategy, target, steps, again, width, answers, a, b) for a, b in pieces]
+        [
+            lambda a=a, b=b: _bound_rows(rows, strategy, tuning, target, steps, again, width, answers, a, b)
+            for a, b in pieces
+        ]
     )
     return answers

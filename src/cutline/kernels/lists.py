@@ -185,8 +185,8 @@ def top_badness(
     last: int,
     units: Integers,
 ) -> None:
-    """Badness in 1/one: 0 for the `wanted[query]` best labels of each list, 1 for the rest; unjudged items rank
-    behind all.
+    """Badness in 1/one: 0 for the `wanted[query]` best labels of each list, 1 for the rest. Unjudged items that count
+    as bad might be better than any judged one, and so take a place each; those passed over take none.
 
     Items tied across the last place are all bad, all good, or share what is left of the places.
     """
@@ -199,7 +199,8 @@ def top_badness(
                 rows[judged] = i
                 judged += 1
         sort_best_first(labels, rows, judged)
-        places = min(wanted[query], judged)
+        taken = end - begin - judged if unjudged > 0 else 0
+        places = min(max(wanted[query] - taken, 0), judged)
         last_good = labels[rows[places - 1]] if places > 0 else np.inf
         above, level = 0, 0
         for rank in range(judged):

@@ -6,7 +6,8 @@ between its steps a list does not change. So: find each item's step, sort the it
 loss of their query one by one.
 
 Losses are whole numbers of 1/UNITS, rounded up, and so are their sums: addition is exact, so the order of queries,
-threads and chunks cannot matter, and rounding up can only make a certificate harder to get. UNITS is a multiple of
+threads and chunks cannot matter, and rounding up can only make a certificate harder to get (but for Miss with places
+that items share: there badness is rounded up, so goodness down, by less than 1e-9 an item). UNITS is a multiple of
 every number up to 24, so that shares of up to 24 items carry no rounding at all.
 """
 
