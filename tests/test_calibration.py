@@ -1120,3 +1120,19 @@ def test_win_rates_are_computed_within_each_list_when_calibrating():
     other = cl.calibrate(replace(queries, scores=scores), **how)
     assert isinstance(one, cl.Certificate)
     assert (one.threshold, one.log_evidence, one.curve) == (other.threshold, other.log_evidence, other.curve)
+
+
+def test_an_abstention_is_planned_for_by_formulas_and_simulates_nothing(monkeypatch):
+    def simulated(*_args):
+        raise AssertionError("an abstention is to be told at once")
+
+    monkeypatch.setattr("cutline.evidence.needed._ByDraws", simulated)
+    bad = np.arange(100) % 10 < 3
+    queries = cl.Queries.from_arrays(np.full(100, 0.5), 1.0 - bad, qid=np.arange(100))
+    for evidence in (cl.evidence.EmpiricalBernstein(), cl.evidence.Normal(), cl.evidence.Convex(), cl.evidence.Betting()):
+        found = cl.calibrate(
+            queries, loss=cl.FalseDiscovery(cl.Grade(at_least=1)), alpha=0.31, delta=0.1, evidence=evidence,
+            thresholds=[0.5],
+        )  # fmt: skip
+        assert isinstance(found, cl.Abstention)
+        assert found.refusal.queries_needed > 1_000
