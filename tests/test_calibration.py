@@ -1129,7 +1129,12 @@ def test_an_abstention_is_planned_for_by_formulas_and_simulates_nothing(monkeypa
     monkeypatch.setattr("cutline.evidence.needed._ByDraws", simulated)
     bad = np.arange(100) % 10 < 3
     queries = cl.Queries.from_arrays(np.full(100, 0.5), 1.0 - bad, qid=np.arange(100))
-    for evidence in (cl.evidence.EmpiricalBernstein(), cl.evidence.Normal(), cl.evidence.Convex(), cl.evidence.Betting()):
+    for evidence in (
+        cl.evidence.EmpiricalBernstein(),
+        cl.evidence.Normal(),
+        cl.evidence.Convex(),
+        cl.evidence.Betting(),
+    ):
         found = cl.calibrate(
             queries, loss=cl.FalseDiscovery(cl.Grade(at_least=1)), alpha=0.31, delta=0.1, evidence=evidence,
             thresholds=[0.5],
