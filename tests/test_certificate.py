@@ -304,7 +304,6 @@ class Halves:
     """A fixed sequence under another name."""
 
     name: ClassVar[str] = "halves"
-    needs_count: ClassVar[bool] = False
 
     def walk(self, blocks, *, delta, count):
         return cl.FixedSequence().walk(blocks, delta=delta / 2, count=count)

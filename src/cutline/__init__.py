@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from cutline._version import __version__
 
 if TYPE_CHECKING:
-    from cutline import datasets, evidence
+    from cutline import datasets, evidence, io
     from cutline.auditing import audit
     from cutline.calibration import calibrate
     from cutline.certificate import Abstention, Certificate, load
     from cutline.curve import RiskCurve
+    from cutline.frontiers import frontier
     from cutline.losses import FalseDiscovery, Miss
     from cutline.planning import queries_needed
     from cutline.preferences import AsGiven, WinRate
@@ -46,13 +47,15 @@ __all__ = [
     "calibrate",
     "datasets",
     "evidence",
+    "frontier",
     "grid",
+    "io",
     "load",
     "queries_needed",
     "resample",
 ]
 
-_MODULES = frozenset({"datasets", "evidence"})
+_MODULES = frozenset({"datasets", "evidence", "io"})
 
 _HOME_OF = {
     "Abstention": "certificate",
@@ -71,6 +74,7 @@ _HOME_OF = {
     "WinRate": "preferences",
     "audit": "auditing",
     "calibrate": "calibration",
+    "frontier": "frontiers",
     "grid": "sequence",
     "load": "certificate",
     "queries_needed": "planning",

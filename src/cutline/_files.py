@@ -4,27 +4,33 @@ from __future__ import annotations
 
 import os
 import tempfile
-from contextlib import suppress
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, cast
 
 from cutline._display import shown
 from cutline.errors import InputError
 
 
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
-    """Write text under a temporary name beside the path, flush it to disk, and rename it into place."""
+    """Write text whole or not at all."""
+    with whole_file(path) as file:
+        file.write(text.encode())
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Generator[BinaryIO]:
+    """A file to write under a temporary name beside the path; at the end it is flushed to disk and renamed into place.
+    After an error nothing is left of it."""
+    target = writable(path)
     try:
-        target = Path(path)
-    except TypeError:
-        raise InputError(f"path must be the path of a file to write, got {shown(path)}") from None
-    try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".part")
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{shortened(path)}: cannot be written ({reason}); check the folder") from None
+        _refuse(path, error)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            yield cast(BinaryIO, file)
             file.flush()
             os.fsync(file.fileno())
         _share_like_others(name)
@@ -34,6 +40,32 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
     finally:
         with suppress(FileNotFoundError):
             Path(name).unlink()
+
+
+def writable(path: object) -> Path:
+    """A path at which a file may be written, as far as can be told without writing it."""
+    try:
+        target = Path(cast(Any, path))
+    except TypeError:
+        raise InputError(f"path must be the path of a file to write, got {shown(path)}") from None
+    try:
+        if target.is_dir():
+            raise InputError(f"{shortened(path)}: cannot be written (it is a folder); name a file in it")
+        target.parent.stat()
+        if not target.parent.is_dir():
+            raise InputError(f"{shortened(path)}: cannot be written ({target.parent.name} is a file); check the folder")
+    except (OSError, ValueError) as error:
+        _refuse(path, error)
+    if not os.access(target.parent, os.W_OK):
+        raise InputError(f"{shortened(path)}: cannot be written (Permission denied); check the folder")
+    return target
+
+
+def _refuse(path: object, error: OSError | ValueError) -> NoReturn:
+    if isinstance(error, InputError):
+        raise error
+    reason = error.strerror if isinstance(error, OSError) else error
+    raise InputError(f"{shortened(path)}: cannot be written ({reason}); check the folder") from None
 
 
 def _share_like_others(name: str) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any, NamedTuple, cast
 
@@ -14,18 +12,11 @@ import numpy.typing as npt
 
 from cutline._arrays import counted
 from cutline._checks import check_one_of
+from cutline._columns import check_told, match_columns
 from cutline.errors import InputError, MissingExtraError
 
 Array = npt.NDArray[Any]
 
-ALIASES: dict[str, tuple[str, ...]] = {
-    "query_id": ("query_id", "q_id", "query-id", "qid", "user_id"),
-    "item_id": ("item_id", "doc_id", "docno", "docid", "corpus-id"),
-    "score": ("score",),
-    "label": ("label", "labels", "relevance", "rel", "rating", "grade"),
-    "vector": ("vector",),
-}
-REQUIRED = ("query_id", "score")
 BACKENDS = ("pandas", "polars", "pyarrow")
 
 
@@ -48,7 +39,7 @@ def read_frame(frame: Any, columns: Any) -> Table:
     """The roles and the other columns of a frame; `columns` says which column plays a role where the name does not."""
     eager = _eager(frame)
     check_told(eager.columns, columns)
-    found = match_columns(eager.columns, columns, _names_of_index(eager))
+    found = match_columns(eager.columns, columns, index=_names_of_index(eager))
     held: dict[str, Array] = {}
     for role, name in found.items():
         series = eager.get_column(name)
@@ -63,6 +54,16 @@ def read_frame(frame: Any, columns: Any) -> Table:
     backend = came if came in BACKENDS else "pandas" if came == "modin" else "pyarrow"
     get = held.get
     return Table(held["query_id"], get("item_id"), held["score"], get("label"), get("vector"), others, backend)
+
+
+def values_of_column(column: Any) -> Array:
+    """A column of Arrow as one of the other columns of a table."""
+    return _values(_plain(nw.from_native(column, series_only=True)))
+
+
+def vectors_of_column(name: str, column: Any) -> Array:
+    """A column of Arrow that holds lists of equal length, as one array (n_items, d)."""
+    return _vectors(name, nw.from_native(column, series_only=True))
 
 
 def _eager(frame: Any) -> nw.DataFrame[Any]:
@@ -94,72 +95,6 @@ def _names_of_index(frame: nw.DataFrame[Any]) -> list[str]:
         return []
     native: Any = frame.to_native()
     return [str(name) for name in native.index.names if name is not None]
-
-
-def check_told(names: Sequence[str], columns: Any) -> None:
-    """`columns` as {role: name}. A name that is no text may still be that of a column: pandas numbers them."""
-    roles = (*ALIASES, "vectors")
-    if not isinstance(columns, Mapping):
-        raise InputError(_told(columns))
-    told = cast("Mapping[Any, Any]", columns)
-    turned = {k: v for k, v in told.items() if k not in roles and k in names and isinstance(v, str) and v in roles}
-    if turned:
-        meant = {v if k in turned else k: k if k in turned else v for k, v in told.items()}
-        raise InputError(f"columns must be {{role: name}}, got {dict(told)!r}; keys are roles: did you mean {meant!r}?")
-    for key, name in told.items():
-        if not isinstance(key, str) or not (isinstance(name, str) or name in names):
-            raise InputError(_told({key: name}))
-
-
-def _told(came: Any) -> str:
-    return f"columns must be {{role: name}}, such as {{'score': 'prediction'}}, got {reprlib.repr(came)}"
-
-
-def match_columns(names: Sequence[str], columns: Mapping[str, str], index: Sequence[str] = ()) -> dict[str, str]:
-    """Which column plays which role: as told by `columns`, else by its own name, else by a known one."""
-    found: dict[str, str] = {}
-    in_index = "it is in the index: pass df.reset_index()"
-    for key, name in columns.items():
-        role = check_one_of("a key of columns", "vector" if key == "vectors" else key, ALIASES)
-        if name not in names:
-            hint = f"; {in_index}" if name in index else _nearest([name], names)
-            raise InputError(f"columns[{key!r}] names a column that is not there, {name!r}{hint}")
-        if name in found.values():
-            raise InputError(f"columns gives {name!r} two roles; name a different column for {key!r}")
-        found[role] = name
-    taken = set(found.values())
-    for role, aliases in ALIASES.items():
-        if role in found:
-            continue
-        free = [name for name in names if name not in taken]
-        candidates = [name for name in free if name in aliases]
-        candidates = candidates or [name for name in free if str(name).lower() in aliases]
-        candidates = [role] if role in candidates else candidates  # its own name goes before its aliases
-        if len(candidates) > 1:
-            raise InputError(
-                f"columns {', '.join(map(repr, candidates))} could each be the {role}; "
-                f"say which, for instance columns={{{role!r}: {candidates[0]!r}}}"
-            )
-        if candidates:
-            found[role] = candidates[0]
-        elif role in REQUIRED:
-            wanted = " or ".join(map(repr, aliases))
-            if any(name.lower() in aliases for name in index):
-                raise InputError(f"frame has no column for the {role} ({wanted}); {in_index}")
-            raise InputError(
-                f"frame has no column for the {role} ({wanted}){_nearest(aliases, names, free)}; "
-                f"rename it or say columns={{{role!r}: ...}}"
-            )
-    return found
-
-
-def _nearest(wanted: Sequence[str], names: Sequence[str], free: Sequence[str] | None = None) -> str:
-    """The columns there are, and the one, of those free to be it, that looks most like what is wanted."""
-    lowered = {str(name).lower(): name for name in (names if free is None else free)}
-    near = [match for alias in wanted for match in difflib.get_close_matches(alias.lower(), lowered, n=1)]
-    near.sort(key=lambda match: -max(difflib.SequenceMatcher(None, match, alias.lower()).ratio() for alias in wanted))
-    hint = f"; did you mean {lowered[near[0]]!r}?" if near else ""
-    return f"; it has {', '.join(map(repr, names)) or 'no columns'}{hint}"
 
 
 def _ids(name: str, series: nw.Series[Any]) -> Array:

@@ -101,9 +101,12 @@ def seal_of(record: Record) -> str:
 
 def write_record(record: Record) -> str:
     """The record as indented JSON text, with its seal as the last entry."""
-    content = msgspec.to_builtins(record)
-    content["seal"] = seal_of(record)
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"
+    return msgspec.json.format(msgspec.json.encode(content_of(record)), indent=2).decode() + "\n"
+
+
+def content_of(record: Record) -> dict[str, Any]:
+    """The record in plain types, with its seal as the last entry."""
+    return {**msgspec.to_builtins(record), "seal": seal_of(record)}
 
 
 def read_record(text: str | bytes, *, source: str) -> Record:

@@ -24,6 +24,7 @@ from cutline._record import (
     Record,
     Refusal,
     as_written,
+    content_of,
     read_record,
     seal_of,
     write_record,
@@ -149,6 +150,10 @@ class Findings:
     def save(self, path: str | PathLike[str]) -> None:
         """Write it as sealed JSON, whole or not at all. The same certificate always gives the same bytes."""
         write_whole(path, write_record(self._record()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain types, as the file has it."""
+        return content_of(self._record())
 
     def _warn_of_lengths(self, queries: Queries) -> None:
         """Warn where win rates meet list lengths that calibration never saw: there a threshold means something

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -53,6 +53,10 @@ class Plan:
     power: float
     needed: dict[str, int | None]
     asymptotic: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything in plain types, for JSON."""
+        return asdict(self)
 
     def __repr__(self) -> str:
         return text_table(self._title(), self._rows())

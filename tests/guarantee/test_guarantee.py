@@ -98,7 +98,6 @@ class OneTooFar:
     """Returns the threshold that failed, as if it had passed."""
 
     name: ClassVar[str] = "one-too-far"
-    needs_count: ClassVar[bool] = True
 
     def walk(self, blocks, *, delta, count):
         walked = cl.FixedSequence().walk(blocks, delta=delta, count=count)
@@ -113,7 +112,6 @@ class SecondStart:
     """Begins again at the full delta after every failure."""
 
     name: ClassVar[str] = "second-start"
-    needs_count: ClassVar[bool] = True
 
     def walk(self, blocks, *, delta, count):
         verdicts = np.concatenate([block.certified(delta, 0, len(block)) for block in blocks])

@@ -1,0 +1,5 @@
+"""`python -m cutline` is `cutline`."""
+
+from cutline.cli import main
+
+main()

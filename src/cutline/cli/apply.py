@@ -1,0 +1,78 @@
+"""cutline apply."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cutline.cli import options
+from cutline.cli.console import noted, say, say_json, working
+from cutline.cli.inputs import Inputs
+
+if TYPE_CHECKING:
+    from cutline.slates import Slates
+
+
+def apply(
+    certificate: options.CertificateFile,
+    scores: options.Scores,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="OUT", help="Where the cut lists go: .parquet .csv .tsv .jsonl .run, also .gz."
+        ),
+    ],
+    keep_all: Annotated[
+        bool, typer.Option("--keep-all", help="Write every row, with a column `chosen` (tables only).")
+    ] = False,
+    format: options.Format = None,
+    query_column: options.QueryColumn = None,
+    item_column: options.ItemColumn = None,
+    score_column: options.ScoreColumn = None,
+    predictions: options.Predictions = None,
+    groups: options.Groups = None,
+    json: options.Json = False,
+) -> int:
+    """Example: cutline apply cert.json bm25.run -o cut.run
+
+    Cut lists with a certificate. The chosen rows are written, best first, with their rank; every column comes along.
+    """
+    from cutline.certificate import load
+    from cutline.cutting import scores_of
+    from cutline.io.writing import check_output, cut_rows, write_sheet
+    from cutline.preferences import WinRate
+
+    with noted() as notes:
+        found = load(certificate)
+        inputs = Inputs(
+            scores=scores, format=format, predictions=predictions, groups=groups,
+            columns=options.columns_of(query_column, item_column, score_column),
+        )  # fmt: skip
+        form = check_output(output, [certificate, *inputs.paths], keep_all=keep_all)
+        gathered = inputs.scored(vectors=found.sets.needs_vectors)
+        with working("Cutting the lists"):
+            slates = found.apply(gathered.queries)
+            rates = None
+            if isinstance(found.scoring, WinRate) and form.named_columns:
+                rates = scores_of(gathered.queries, found.scoring)
+            cut = cut_rows(gathered, slates, keep_all=keep_all, win_rates=rates)
+        with working(f"Writing {output.name}"):
+            write_sheet(cut, output, form)
+        _tell(slates, output, notes, json=json)
+    return 0
+
+
+def _tell(slates: Slates, output: Path, notes: list[str], *, json: bool) -> None:
+    sizes = slates.sizes
+    kept, items, empty = int(sizes.sum()), slates.queries.n_items, int((sizes == 0).sum())
+    figures = {"queries": len(slates), "items": items, "chosen": kept, "empty": empty, "mean_size": slates.mean_size}
+    if json:
+        say_json({"written": str(output), **figures}, notes)
+        return
+    lists = f"{len(slates):,} list{'' if len(slates) == 1 else 's'}"
+    say(
+        f"Kept {kept:,} of {items:,} items in {lists}: {slates.mean_size:.2f} a list on average; "
+        f"{empty:,} ({100 * empty / len(slates):.1f} %) are empty. Written to {output}."
+    )

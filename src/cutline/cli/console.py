@@ -1,0 +1,104 @@
+"""Where commands write: answers to stdout, notes and progress to stderr, errors as one line."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from cutline.cli.wording import as_flags
+from cutline.errors import CutlineWarning
+
+Progress = Callable[[int], None]
+PIPED = 100  # columns where no terminal says how many it has
+
+
+def complain(message: str, code: int) -> int:
+    """One line on stderr, and the exit code."""
+    _to_stderr(f"cutline: {as_flags(' '.join(message.split()))}")
+    return code
+
+
+def explain(text: str, code: int) -> int:
+    """Reasons on stderr, as many lines as they take, and the exit code."""
+    for line in as_flags(text).split("\n"):
+        _to_stderr(line)
+    return code
+
+
+def _to_stderr(line: str) -> None:
+    from cutline.io.sheets import visible
+
+    encoding = sys.stderr.encoding or "utf-8"
+    sys.stderr.write(visible(line).encode(encoding, "replace").decode(encoding) + "\n")
+
+
+@contextmanager
+def noted() -> Generator[list[str]]:
+    """Warnings of cutline as lines on stderr, and in a list for JSON. Those of other libraries stay unsaid."""
+    notes: list[str] = []
+
+    def keep(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        if issubclass(category, CutlineWarning):
+            notes.append(as_flags(str(message)))
+            _to_stderr(f"cutline: note: {notes[-1]}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", CutlineWarning)
+        warnings.showwarning = keep
+        yield notes
+
+
+def say(*parts: Any) -> None:
+    """Text or what rich can draw, to stdout."""
+    console = _console()
+    for part in parts:
+        if isinstance(part, str):
+            console.print(as_flags(part), markup=False, highlight=False, soft_wrap=True)
+        else:
+            console.print(part)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=PIPED)
+
+
+def say_json(answer: Mapping[str, Any], notes: list[str]) -> None:
+    """One JSON object, with the notes that went to stderr."""
+    import msgspec
+
+    content = msgspec.json.encode({**answer, "notes": notes})
+    sys.stdout.write(msgspec.json.format(content, indent=2).decode() + "\n")
+
+
+@contextmanager
+def reading(path: Path) -> Generator[Progress | None]:
+    """A bar on a terminal while a file is read."""
+    if not sys.stderr.isatty() or not path.is_file():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(f"Reading {path.name}", total=path.stat().st_size)
+        yield lambda count: bars.advance(task, count)
+
+
+@contextmanager
+def working(what: str) -> Generator[None]:
+    """A moving line on a terminal while something takes its time."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield

@@ -1,0 +1,148 @@
+"""From rows to queries: rows of a query brought together, labels looked up by (query, item), repeated pairs refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutline._arrays import counted, objects_of
+from cutline._display import shown
+from cutline._frames import values_of_column, vectors_of_column
+from cutline._rows import grouping
+from cutline.errors import InputError, warn
+from cutline.io.arrow import Values, pa, pc
+from cutline.io.sheets import Sheet, Texts
+from cutline.queries import Queries
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Gathered:
+    """The queries of a sheet, without ids of items, and the row of the sheet that each of their items stands in."""
+
+    queries: Queries
+    rows: Integers
+    sheet: Sheet
+    unjudged: int = 0  # queries of the sheet that nobody judged, and that were left out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Grouped:
+    """Rows by query: those of query q are rows[starts[q]:starts[q + 1]], in the order of the file."""
+
+    ids: Values
+    starts: Integers
+    rows: Integers
+
+
+def gather(
+    sheet: Sheet, judgments: Sheet | None = None, *, columns: Sequence[str] = (), vectors: bool = False
+) -> Gathered:
+    """The queries of a sheet of scores. Labels are its own, or those of `judgments`; then queries that nobody judged
+    are left out. `columns` are kept, one value per item."""
+    scores = sheet.finite("score")
+    groups = _grouped(sheet)
+    own = sheet.labels() if judgments is None and sheet.has("label") else None
+    left_out = 0
+    if sheet.has("item_id"):
+        texts = sheet.texts("item_id")
+        hashes = texts.hashes()
+        _refuse_repeats(sheet, groups, texts, hashes)
+        if judgments is not None:
+            own, groups, left_out = _joined(sheet, groups, texts, hashes, judgments)
+    elif judgments is not None:
+        raise InputError(f"{sheet.source} has no column for the item_id, and judgments in a file of their own need one")
+    rows = groups.rows
+    queries = Queries(
+        scores[rows],
+        groups.starts,
+        None if own is None else own[rows],
+        vectors_of_column(sheet.roles["vector"], sheet.column("vector"))[rows] if vectors else None,
+        objects_of(groups.ids.to_pylist()),
+        None,
+        {name: values_of_column(sheet.table.column(name))[rows] for name in columns},
+    )
+    return Gathered(queries=queries, rows=rows, sheet=sheet, unjudged=left_out)
+
+
+def _grouped(sheet: Sheet) -> _Grouped:
+    texts = sheet.texts("query_id")
+    codes, ids = _codes(texts)
+    starts, _, order = grouping(codes)
+    return _Grouped(ids, starts, np.arange(len(texts)) if order is None else order)
+
+
+def _codes(texts: Texts) -> tuple[Integers, Values]:
+    """For each row the number of its text, and the texts, in order of first appearance."""
+    heads = np.flatnonzero(texts.changes())
+    encoded = texts.column.take(pa.array(heads)).dictionary_encode()
+    of_run = encoded.indices.to_numpy().astype(np.int64)
+    return np.repeat(of_run, np.diff(np.append(heads, len(texts)))), encoded.dictionary
+
+
+def _refuse_repeats(sheet: Sheet, groups: _Grouped, texts: Texts, hashes: Any) -> None:
+    from cutline.kernels._compile import on_threads, spans
+    from cutline.kernels.texts import first_repeat
+
+    look = partial(first_repeat, hashes, texts.data, texts.offsets, groups.rows, groups.starts)
+    for one, other in on_threads([partial(look, *span) for span in spans(len(groups.ids), least=512)]):
+        if one >= 0:
+            sheet.refuse_repeat(one, other)
+
+
+def _joined(
+    sheet: Sheet, groups: _Grouped, texts: Texts, hashes: Any, judgments: Sheet
+) -> tuple[Floats, _Grouped, int]:
+    """A label for each row, NaN where its pair was not judged; the queries that were judged; how many were not."""
+    from cutline.kernels._compile import on_threads, spans
+    from cutline.kernels.texts import match_texts
+
+    labels = judgments.labels()
+    codes, ids = _codes(judgments.texts("query_id"))
+    known = pc.index_in(ids, value_set=groups.ids)
+    _check_shared(sheet, judgments, groups.ids, ids, known.null_count)
+    place = known.fill_null(-1).to_numpy().astype(np.int64)[codes]
+    kept = np.flatnonzero(place >= 0)
+    order = kept[np.argsort(place[kept], kind="stable")]
+    sizes = np.bincount(place[kept], minlength=len(groups.ids))
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    others = judgments.texts("item_id")
+    found = np.empty(len(sheet), np.int64)
+    match = partial(
+        match_texts, hashes, texts.data, texts.offsets, groups.rows, groups.starts,
+        others.hashes(), others.data, others.offsets, order, starts,
+    )  # fmt: skip
+    for one, other in on_threads([partial(match, *span, found) for span in spans(len(sizes), least=512)]):
+        if one >= 0:
+            judgments.refuse_repeat(one, other)
+    joined = np.where(found >= 0, labels[np.maximum(found, 0)], np.nan)
+    judged = sizes > 0
+    if judged.all():
+        return joined, groups, 0
+    lengths = np.diff(groups.starts)
+    rows = groups.rows[np.repeat(judged, lengths)]
+    few = _Grouped(
+        groups.ids.filter(pa.array(judged)), np.concatenate([[0], np.cumsum(lengths[judged])]).astype(np.int64), rows
+    )
+    return joined, few, int(np.count_nonzero(~judged))
+
+
+def _check_shared(sheet: Sheet, judgments: Sheet, ids: Values, judged: Values, lost: int) -> None:
+    if lost == len(judged):
+        raise InputError(
+            f"{sheet.source} and {judgments.source} share no query: the one has ids such as {shown(ids[0].as_py())}, "
+            f"the other {shown(judged[0].as_py())}; write them alike"
+        )
+    if lost:
+        have = "has no list" if lost == 1 else "have no lists"
+        warn(
+            f"{lost:,} of {counted(len(judged), 'query', 'queries')} of {judgments.source} {have} in {sheet.source} "
+            "to cut, and will not count"
+        )

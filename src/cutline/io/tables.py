@@ -1,0 +1,48 @@
+"""What readers of tables share: which columns are roles, which are kept, and what becomes of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cutline._columns import match_columns
+from cutline.errors import InputError
+from cutline.io.sheets import Wish
+from cutline.io.sources import Source
+
+
+def roles_of(source: Source, names: Sequence[str], wish: Wish) -> dict[str, str]:
+    """Which column plays which role. Judgments may leave the names away: their columns are query, item and label."""
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise InputError(f"{source.name} has two columns named {name!r}; rename or drop one of them")
+    told = {role: name for role, name in wish.columns.items() if wish.reads(role)}
+    if not wish.positional:
+        return _wanted(match_columns(names, told, required=wish.required, wording=wish.wording), wish)
+    found = _wanted(match_columns(names, told, required=(), wording=wish.wording), wish)
+    for place, role in enumerate(wish.positional):
+        if role not in found and place < len(names) and names[place] not in found.values():
+            found[role] = names[place]
+    missing = [role for role in wish.required if role not in found]
+    if missing:
+        match_columns(names, told, required=missing, wording=wish.wording)
+        raise InputError(
+            f"{source.name} has no column for the {missing[0]}; judgments are query, item and label, in this order, "
+            f"and it has {', '.join(map(repr, names))}"
+        )
+    return found
+
+
+def _wanted(found: dict[str, str], wish: Wish) -> dict[str, str]:
+    return {role: name for role, name in found.items() if wish.reads(role)}
+
+
+def kept_columns(names: Sequence[str], roles: dict[str, str], wish: Wish) -> list[str]:
+    """The columns to read, in the order of the file; one that was asked for and is not there is refused."""
+    if wish.keep is None:
+        return list(names)
+    for name in wish.keep:
+        if name not in names:
+            raise InputError(
+                f"{wish.wording.table} has no column {name!r}; it has {', '.join(map(repr, names)) or 'no columns'}"
+            )
+    return [name for name in names if name in roles.values() or name in wish.keep]
