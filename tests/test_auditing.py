@@ -20,6 +20,7 @@ from tests.evidence.naive import convex_p, star_wealths
 from tests.ragged import UNITS, badness_by_hand, chosen_by_hand, lists_of, relevances, row_by_hand, rules, tables
 
 import cutline as cl
+from cutline.cutting import badness_of, fingerprint, fingerprint_text, lengths_of
 from cutline.errors import CannotApplyError, CutlineWarning, InputError
 from cutline.evidence import Betting, Binomial, Convex, EmpiricalBernstein, Hoeffding, HoeffdingBentkus
 
@@ -65,10 +66,14 @@ def one_item_each(n, bad):
     return with_lists([1] * n, wrong.tolist())
 
 
-def hash_order_by_hand(ids, seed):
-    key = str(seed).encode().ljust(16, b"\0")
+def hash_order_by_hand(queries, made):
+    """Ids hashed with the seed of the certificate, and a fingerprint of the queries as salt."""
+    sums = fingerprint(queries.scores, badness_of(queries, made.loss.relevance), queries.offsets)
+    salt = bytes.fromhex(fingerprint_text(sums, lengths_of(queries.sizes)))
+    key, ids = str(made.seed).encode().ljust(16, b"\0"), queries.query_ids.tolist()
     return sorted(
-        range(len(ids)), key=lambda i: hashlib.blake2b(str(ids[i]).encode(), key=key, digest_size=16).digest()
+        range(len(ids)),
+        key=lambda i: hashlib.blake2b(str(ids[i]).encode(), key=key, salt=salt, digest_size=16).digest(),
     )
 
 
@@ -194,7 +199,7 @@ def test_on_the_calibration_queries_every_figure_is_that_of_the_certificate_to_t
 def test_where_a_sample_drew_the_thresholds_the_risk_is_that_of_the_other_queries():
     queries = drawn(233, rng=5)
     made = found_on(queries)
-    rest = queries.select(queries.hash_order(made.seed)[made.sample :])
+    rest = queries.select(queries.hash_order(made.seed, made.calibration_fingerprint)[made.sample :])
     assert made.sample > 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CutlineWarning)
@@ -222,7 +227,7 @@ def test_the_interval_is_two_one_sided_betting_bounds_in_hash_order(threshold, s
     found = cl.audit(made, queries)
     chosen = made.apply(queries).chosen
     losses = loss.of_lists(chosen, loss.relevance.badness(queries).shares(), queries.offsets)
-    ordered = losses[hash_order_by_hand(queries.query_ids.tolist(), seed)].tolist()
+    ordered = losses[hash_order_by_hand(queries, made)].tolist()
     flipped = [1 - each for each in ordered]
     for bound, values in ((found.high, ordered), (1 - found.low, flipped)):
         assert 0 < bound < 1
@@ -243,7 +248,7 @@ def test_p_above_is_the_smallest_level_at_which_betting_says_that_the_risk_is_ab
     losses = FALSE_DISCOVERY.of_lists(
         made.apply(queries).chosen, FALSE_DISCOVERY.relevance.badness(queries).shares(), queries.offsets
     )
-    flipped = [1 - each for each in losses[hash_order_by_hand(queries.query_ids.tolist(), seed)].tolist()]
+    flipped = [1 - each for each in losses[hash_order_by_hand(queries, made)].tolist()]
     assert 0 < found.p_above < 1
     assert certified_by_hand(flipped, 1 - alpha, found.p_above * (1 + 1e-6))
     assert not certified_by_hand(flipped, 1 - alpha, found.p_above * (1 - 1e-6))
@@ -572,6 +577,7 @@ def plain(value):
     return value is None or type(value) in (str, int, float, bool)
 
 
+@pytest.mark.filterwarnings("ignore:.*are the scores on the scale:cutline.errors.CutlineWarning")  # meant here
 @pytest.mark.parametrize("threshold", [0.5, 2.0, math.inf, -math.inf])
 def test_an_audit_becomes_strict_json(threshold):
     found = cl.audit(certificate(threshold=threshold), drawn(80, rng=4), by="device")

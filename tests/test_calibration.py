@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cutline as cl
+from cutline.cutting import badness_of, fingerprint, fingerprint_text, lengths_of, scores_of
 from cutline.errors import CutlineWarning, InputError
 from cutline.evidence import Betting, Binomial, Convex, EmpiricalBernstein, Hoeffding, HoeffdingBentkus, Normal
 from cutline.kernels.walk import UNITS
@@ -105,9 +106,16 @@ def naive_at(queries, threshold, loss, *, sets=None, scoring=None, order=None):
     return Naive(np.array(losses), np.array(sizes), bad / judged if judged else None)
 
 
+def order_of(queries, loss, seed=0, scoring=None):
+    """The order in which betting sees the queries: that of their ids hashed with the seed and a fingerprint of all."""
+    scores = scores_of(queries, scoring or cl.AsGiven())
+    sums = fingerprint(scores, badness_of(queries, loss.relevance), queries.offsets)
+    return queries.hash_order(seed, fingerprint_text(sums, lengths_of(queries.sizes)))
+
+
 def naive_walk(queries, thresholds, loss, evidence, *, alpha, delta, seed=0, sets=None, scoring=None):
     """(certified threshold or None, thresholds tested): test in turn in hash order, stop at the first failure."""
-    order, certified = queries.hash_order(seed), None
+    order, certified = order_of(queries, loss, seed, scoring), None
     for tested, threshold in enumerate(thresholds, start=1):
         losses = naive_at(queries, threshold, loss, sets=sets, scoring=scoring, order=order).losses
         if not evidence.certifies(losses, alpha=alpha, delta=delta):
@@ -168,7 +176,7 @@ def test_along_a_grid_every_evidence_decides_as_a_naive_loop_in_hash_order(kind,
             assert found.threshold == wanted, evidence
         at = thresholds[0] if wanted is None else wanted
         assert_same_findings(found, queries, at, **how)
-        losses = naive_at(queries, at, loss, order=queries.hash_order(seed), **how).losses
+        losses = naive_at(queries, at, loss, order=order_of(queries, loss, seed, how.get("scoring")), **how).losses
         evident = evidence.log_evidence(losses, alpha=alpha, delta=delta)
         assert found.log_evidence == pytest.approx(evident, rel=1e-6, abs=1e-9)
         assert (found.log_evidence >= math.log(1 / delta)) == (wanted is not None)
@@ -193,7 +201,7 @@ def test_fallback_meets_a_naive_loop_that_passes_levels_on(evidence):
     for seed, alpha in itertools.product(range(4), (0.25, 0.32, 0.4)):
         queries, loss, sets = drawn(seed, 200), cl.FalseDiscovery(GRADE), cl.Threshold(min_size=1)
         thresholds, delta = cl.grid(0.85, 0.25, 0.1), 0.3
-        level, farthest, order = 0.0, None, queries.hash_order(0)
+        level, farthest, order = 0.0, None, order_of(queries, loss)
         for threshold in thresholds:
             level += delta / len(thresholds)
             losses = naive_at(queries, threshold, loss, sets=sets, order=order).losses
@@ -432,33 +440,27 @@ def test_a_twentieth_of_the_queries_at_least_10_and_at_most_200_draws_the_thresh
     queries = drawn(4, n, most=2)
     found = cl.calibrate(queries, loss=cl.FalseDiscovery(GRADE), alpha=0.5, delta=0.2, seed=6)
     assert (found.sample, found.n_queries) == (sample, n - sample)
-    chosen = queries.select(queries.hash_order(6)[:sample])
+    chosen = queries.select(queries.hash_order(6, found.calibration_fingerprint)[:sample])
     assert set(found.thresholds["values"]) <= set(chosen.scores.tolist())
     assert found.n_items == queries.n_items - chosen.n_items
 
 
 def test_the_sampled_queries_do_not_calibrate():
     queries = drawn(4, 200)
-    chosen = queries.hash_order(0)[:10]
-    labels = queries.labels.copy()
-    labels[np.isin(queries.query_of_item(), chosen)] = 0.0  # the sample becomes hopeless
-    other = replace(queries, labels=labels)
-    how = {"loss": cl.FalseDiscovery(GRADE), "alpha": 0.35, "delta": 0.1}
-    one, two = cl.calibrate(queries, **how), cl.calibrate(other, **how)
+    one = cl.calibrate(queries, loss=cl.FalseDiscovery(GRADE), alpha=0.35, delta=0.1)
     assert isinstance(one, cl.Certificate)
-    assert (one.threshold, one.risk, one.log_evidence) == (two.threshold, two.risk, two.log_evidence)
-    rest = queries.select(queries.hash_order(0)[10:])
-    assert_same_findings(one, rest, one.threshold)
+    order = queries.hash_order(0, one.calibration_fingerprint)
+    assert_same_findings(one, queries.select(order[10:]), one.threshold)
+    hopeless = replace(queries.select(order[:10]), labels=np.zeros(queries.sizes[order[:10]].sum()))
+    assert cl.audit(one, hopeless).risk > one.risk + 0.3  # with them it would have been another risk
 
 
-def test_the_thresholds_of_a_sample_do_not_look_at_labels():
+def test_the_thresholds_of_a_sample_are_quantiles_of_its_scores_and_nothing_else():
     queries = drawn(4, 200)
-    flipped = replace(queries, labels=4.0 - queries.labels)
-    grids = [
-        cl.calibrate(table, loss=cl.FalseDiscovery(GRADE), alpha=0.35, delta=0.1).thresholds
-        for table in (queries, flipped)
-    ]
-    assert grids[0] == grids[1]
+    found = cl.calibrate(queries, loss=cl.FalseDiscovery(GRADE), alpha=0.35, delta=0.1)
+    falling = np.sort(queries.select(queries.hash_order(0, found.calibration_fingerprint)[:10]).scores)[::-1]
+    ranks = np.concatenate([np.linspace(0, len(falling) - 1, 250), np.geomspace(1, len(falling), 250) - 1])
+    assert found.thresholds["values"] == sorted(set(falling[np.rint(ranks).astype(int)].tolist()), reverse=True)
 
 
 # laziness -----------------------------------------------------------------------------------------------------------
@@ -677,7 +679,7 @@ def test_a_rule_of_ones_own_calibrates_and_applies(evidence):
     passed = []
     for threshold in FALLING:
         losses = []
-        for q in queries.hash_order(0):
+        for q in order_of(queries, cl.FalseDiscovery(GRADE)):
             rows = rule.choose(queries[int(q)].scores, None, threshold)
             losses.append(np.mean(queries[int(q)].labels[rows] < 3) if len(rows) else 0.0)
         passed.append(evidence.certifies(losses, alpha=0.3, delta=0.1))
@@ -827,6 +829,11 @@ def test_the_unit_is_the_query_so_more_copies_of_its_items_are_no_more_evidence(
     }
     one, many = cl.calibrate(queries, **how), cl.calibrate(copies, **how)
     assert one.n_queries == many.n_queries == 100
+    if evidence.needs == "order":  # other lists, another order; in the order of the one table both say the same
+        order = order_of(queries, how["loss"])
+        losses = [naive_at(table, 0.4, how["loss"], order=order).losses for table in (queries, copies)]
+        np.testing.assert_allclose(*losses, rtol=1e-12)
+        return
     assert (one.threshold, one.tested) == (many.threshold, many.tested)
     assert many.log_evidence == pytest.approx(one.log_evidence, rel=1e-6)
 

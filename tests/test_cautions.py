@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
+import polars as pl
 import pytest
 
 import cutline as cl
@@ -615,3 +617,78 @@ def test_as_many_queries_as_planned_certify_about_as_often_as_planned(evidence):
         passed += bool(losses.any()) and evidence.certifies(losses, alpha=0.1, delta=0.05)
         passed += not losses.any() and not evidence.asymptotic and evidence.certifies(losses, alpha=0.1, delta=0.05)
     assert 0.72 < passed / 600 < 0.92
+
+
+# What is read from what is given ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("short", [np.float16, np.float32])
+def test_labels_of_single_precision_are_the_decimals_they_are_shown_as(short):
+    labels = np.tile(np.array([0, 0.3, 0.7], short), 50)
+    arrays = cl.Queries.from_arrays(np.tile([0.1, 0.5, 0.9], 50), labels, group=np.full(50, 3))
+    tables = [arrays]
+    if short is np.float32:
+        tables.append(cl.Queries.from_frame(arrays.to_frame("polars").with_columns(label=pl.Series(labels))))
+    for queries in tables:
+        assert sorted(set(queries.labels.tolist())) == [0, 0.3, 0.7]
+        assert cl.Grade(at_least=0.7).badness(queries).shares().mean() == pytest.approx(2 / 3)
+
+
+def test_a_level_of_single_precision_is_the_decimal_it_is_shown_as():
+    made = cl.calibrate(QUERIES, loss=LOSS, alpha=np.float32(0.4), delta=np.float32(0.1), thresholds=GRID)
+    assert (made.alpha, made.delta) == (0.4, 0.1)
+
+
+def tied_lists(order):
+    labels = np.tile(np.array([3, 3, 3, 0, 0, 0])[order], 60)
+    return cl.Queries.from_arrays(np.full(360, 0.5), labels, group=np.full(60, 6))
+
+
+@pytest.mark.parametrize("sets", [cl.Threshold(max_size=3), cl.Threshold(min_size=2)])
+def test_sizes_that_cut_through_ties_of_unequal_items_are_told(sets):
+    how = {"loss": LOSS, "alpha": 0.3, "delta": 0.1, "thresholds": [0.9, 0.4], "evidence": cl.evidence.Convex()}
+    with pytest.warns(CutlineWarning, match=r"in 100.0% of the lists a size cuts through items of equal score"):
+        cl.calibrate(tied_lists([0, 1, 2, 3, 4, 5]), sets=sets, **how)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cl.calibrate(QUERIES, sets=sets, **how)  # scores differ: nothing to tell
+
+
+def test_scores_on_another_scale_are_noticed_when_lists_are_cut():
+    queries = QUERIES
+    made = cl.calibrate(queries, loss=LOSS, alpha=0.3, delta=0.1, thresholds=GRID)
+    for factor, kept in ((1000.0, "every item of these lists is kept"), (0.001, "no item of these lists is kept")):
+        scaled = cl.Queries.from_arrays(queries.scores * factor + (factor > 1), group=queries.sizes)
+        with pytest.warns(CutlineWarning, match=kept + r".*on the scale of those that were calibrated\?"):
+            made.apply(scaled)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        made.apply(queries)
+
+
+def test_a_chunk_that_is_added_twice_is_noticed():
+    curve = cl.RiskCurve.empty(loss=LOSS, thresholds=GRID).add(QUERIES)
+    with pytest.warns(CutlineWarning, match="was a chunk added twice"):
+        curve.add(QUERIES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        curve.add(cl.datasets.simulate(300, rng=1))
+
+
+def test_an_abstention_asks_whether_scores_are_turned_around():
+    queries = QUERIES
+    turned = cl.Queries.from_arrays(-queries.scores, queries.labels, group=queries.sizes)
+    grid = -GRID[::-1]
+    found = cl.calibrate(turned, loss=LOSS, alpha=0.2, delta=0.1, thresholds=grid)
+    assert isinstance(found, cl.Abstention)
+    assert "is a higher score a better item?" in found.statement()
+    low = cl.calibrate(queries, loss=LOSS, alpha=0.01, delta=0.1, thresholds=GRID[12:])
+    assert "is a higher score" not in low.statement()
+
+
+def test_series_whose_rows_do_not_belong_together_are_refused():
+    frame = QUERIES.to_frame("pandas")
+    ordered = frame.sort_values("score")
+    with pytest.raises(InputError, match=r"scores and labels have different indexes.*from_frame"):
+        cl.Queries.from_arrays(ordered["score"], frame["label"], qid=frame["query_id"])
+    assert len(cl.Queries.from_arrays(frame["score"], frame["label"], qid=frame["query_id"])) == len(QUERIES)

@@ -25,7 +25,10 @@ from cutline._version import __version__
 from cutline.errors import CannotApplyError, CertificateError, CutlineWarning, InputError
 from cutline.evidence import Betting, Binomial, Convex, EmpiricalBernstein, Hoeffding, HoeffdingBentkus, Normal
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* no judged item:cutline.errors.CutlineWarning")  # meant here
+pytestmark = [  # meant here
+    pytest.mark.filterwarnings(f"ignore:.*{words}:cutline.errors.CutlineWarning")
+    for words in ("no judged item", "a size cuts through items of equal score", "are the scores on the scale")
+]
 
 GOLDEN = Path(__file__).parent / "golden"
 CHOSEN_WITH = ("loss", "scoring", "sets", "evidence", "sequence")

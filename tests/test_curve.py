@@ -18,7 +18,10 @@ from cutline.cutting import fingerprint
 from cutline.errors import InputError
 from cutline.kernels import walk as kernel
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* no judged item:cutline.errors.CutlineWarning")  # meant here
+pytestmark = [  # meant here
+    pytest.mark.filterwarnings(f"ignore:.*{words}:cutline.errors.CutlineWarning")
+    for words in ("no judged item", "a chunk added twice", "a size cuts through items of equal score")
+]
 
 LOSS = cl.FalseDiscovery(cl.Grade(1))
 SMALL = cl.grid(1.0, 0.0, 0.25)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -29,6 +31,42 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(
     names = vars(module)
     for block in blocks_of(page):
         exec(compile(block, page.name, "exec"), names)
+
+
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if CONSOLE.search(page.read_text(encoding="utf-8"))], ids=lambda page: page.name
+)
+def test_the_shell_of_a_page_prints_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+    """Run with WRITE_PAGES=1 to put what is printed into the page."""
+    text = page.read_text(encoding="utf-8")
+    shown = CONSOLE.sub(lambda block: f"```console\n{printed(block[1], tmp_path)}```", text)
+    if os.environ.get("WRITE_PAGES"):
+        page.write_text(shown, encoding="utf-8")
+    assert shown == text
+
+
+def printed(block: str, folder: Path) -> str:
+    """The commands of a block, each with what it prints."""
+    binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    lines: list[str] = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            ended = subprocess.run(
+                line[2:], shell=True, cwd=folder, env={**os.environ, "PATH": binaries}, check=False, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+            lines += [line, *ended.stdout.splitlines()]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def test_the_readme_has_a_shell_example_of_four_lines() -> None:
+    (example,) = CONSOLE.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    commands = [line for line in example.splitlines() if line.startswith("$ ")]
+    assert len(commands) == 4
+    assert "keep items scoring" in example
 
 
 def test_the_readme_has_one_python_example_of_at_most_twelve_lines() -> None:

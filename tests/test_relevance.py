@@ -17,7 +17,10 @@ from cutline.errors import InputError
 from cutline.kernels import walk
 from cutline.relevance import RELEVANCES, Badness
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* no judged item:cutline.errors.CutlineWarning")  # meant here
+pytestmark = [  # meant here
+    pytest.mark.filterwarnings(f"ignore:.*{words}:cutline.errors.CutlineWarning")
+    for words in ("no judged item", "a chunk added twice")
+]
 
 NAN = math.nan
 

@@ -45,6 +45,18 @@ def plain_array(name: str, values: Any) -> Array:
     return array
 
 
+def check_same_index(given: Mapping[str, Any]) -> None:
+    """Series of pandas are taken by position: where their indexes differ, their rows do not belong together."""
+    series = [(name, value) for name, value in given.items() if hasattr(value, "index") and hasattr(value, "iloc")]
+    for name, value in series[1:]:
+        first, held = series[0]
+        if len(held) == len(value) and not held.index.equals(value.index):
+            raise InputError(
+                f"{first} and {name} have different indexes, and values are taken by position; pass one frame to "
+                "Queries.from_frame, or arrays with .to_numpy()"
+            )
+
+
 def objects_of(values: list[Any]) -> Array:
     """A list as an array of objects, even where its elements have lengths."""
     array = np.empty(len(values), dtype=object)
@@ -62,8 +74,21 @@ def one_dimensional(name: str, array: Array) -> None:
         raise InputError(f"{name} must be one-dimensional, got shape {array.shape}; pass one value per item, flat")
 
 
+def decimals_of(values: Array) -> Floats:
+    """Short floats as the decimals they are shown as: a float32 of 0.7 is 0.7, and not a little less."""
+    kinds, which = np.unique(values, return_inverse=True)
+    return np.array([float(str(kind)) for kind in kinds], dtype=np.float64)[which]
+
+
+def is_short(values: Array) -> bool:
+    """Whether floats have fewer than 64 bits."""
+    return values.dtype.kind == "f" and values.dtype.itemsize < 8
+
+
 def numbers_of(name: str, values: Any, length: int | None = None) -> Floats:
     array = plain_array(name, values)
+    if name == "labels" and array.ndim == 1 and is_short(array):
+        array = decimals_of(array)
     one_dimensional(name, array)
     if length is not None:
         same_length(name, len(array), length, "item")

@@ -14,6 +14,7 @@ from cutline._arrays import is_whole
 from cutline._display import shown
 from cutline.errors import InputError, warn
 
+SHORT: tuple[type, ...] = (np.float16, np.float32)
 SMALLEST_LEVEL = 1e-300  # below it, the logarithm of 1/level is not a number that can be compared with
 
 
@@ -48,7 +49,7 @@ def check_number(name: str, value: float) -> float:
     if isinstance(value, bool | str | bytes):
         raise InputError(f"{name} must be a number, got {shown(value)}")
     try:
-        number = float(value)
+        number = float(str(value)) if isinstance(value, SHORT) else float(value)  # a float32 of 0.3 is 0.3
     except (TypeError, ValueError, OverflowError):
         raise InputError(f"{name} must be a number, got {shown(value)}") from None
     if not math.isfinite(number):

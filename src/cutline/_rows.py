@@ -229,11 +229,12 @@ def count_of(share_or_count: Any, n: int) -> int:
     return count
 
 
-def keyed_hash(seed: Any) -> hashlib.blake2b:
-    """BLAKE2b of 16 bytes whose key is the seed in decimal, padded with zero bytes to 16."""
+def keyed_hash(seed: Any, fingerprint: str = "") -> hashlib.blake2b:
+    """BLAKE2b of 16 bytes whose key is the seed in decimal, padded with zero bytes to 16, and whose salt is the
+    fingerprint (16 bytes as hexadecimal digits)."""
     if not is_whole(seed):
         raise InputError(f"seed must be a whole number, got {seed!r}")
     key = str(int(seed)).encode()
     if len(key) > hashlib.blake2b.MAX_KEY_SIZE:
         raise InputError(f"seed must have at most {hashlib.blake2b.MAX_KEY_SIZE} digits, got {len(key)}")
-    return hashlib.blake2b(key=key.ljust(16, b"\0"), digest_size=16)
+    return hashlib.blake2b(key=key.ljust(16, b"\0"), salt=bytes.fromhex(fingerprint), digest_size=16)

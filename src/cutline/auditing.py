@@ -172,7 +172,7 @@ def audit(certificate: Certificate | Abstention, queries: Queries, *, by: str | 
         )
     shares = badness.shares()
     losses = losses_of(certificate, slates.chosen, shares, queries.offsets)
-    order = queries.hash_order(certificate.seed)
+    order = queries.hash_order(certificate.seed, own)
     low, high, p_above = interval(losses[order], alpha=certificate.alpha)
     names = _names(by)
     sizes = slates.sizes

@@ -15,7 +15,7 @@ from cutline._record import CurvePoints, Refusal, check_settings
 from cutline._tables import check_is_queries
 from cutline.certificate import Abstention, Certificate
 from cutline.curve import RiskCurve, check_pieces, length_quantiles
-from cutline.cutting import MOST_SUMMED, Lists, unit_losses
+from cutline.cutting import MOST_SUMMED, Lists, unit_losses, units_of
 from cutline.errors import InputError
 from cutline.evidence import Betting, Convex, Evidence
 from cutline.judging import Judge, judge_of
@@ -195,7 +195,8 @@ def _conclude(trail: _Trail, settings: dict[str, Any], farthest: int | None, tes
     if isinstance(settings["sequence"], Fallback):
         return Abstention(**found, refusal=_refusal_of_shares(trail, settings))
     first_losses = losses[-1] if ordered else None
-    refusal = _refusal(settings, found["risk"], float(bounds[-1]), first_losses, everything, search.sample)
+    turned = _turned_around(search, found["risk_given_nonempty"] or 0.0, settings["alpha"])
+    refusal = _refusal(settings, found["risk"], float(bounds[-1]), first_losses, everything, search.sample, turned)
     return Abstention(**found, refusal=refusal)
 
 
@@ -226,7 +227,13 @@ def _beyond(score: float) -> float:
 
 
 def _refusal(
-    settings: dict[str, Any], risk: float, bound: float, losses: Floats | None, everything: bool, sample: int
+    settings: dict[str, Any],
+    risk: float,
+    bound: float,
+    losses: Floats | None,
+    everything: bool,
+    sample: int,
+    turned: bool,
 ) -> Refusal:
     """Why the walk never began, and what would help."""
     alpha = settings["alpha"]
@@ -239,8 +246,20 @@ def _refusal(
             " Every item is kept there already: let the thresholds begin higher, within the range of the scores, and "
             "calibrate on new queries."
         )
+    if turned:
+        reason += " Kept whole, the lists would be better than that: is a higher score a better item?"
     needed = _needed(settings, risk, losses, delta=settings["delta"], sample=sample)
     return Refusal(reason=reason, smallest_alpha=bound if bound < 1 else None, queries_needed=needed)
+
+
+def _turned_around(search: Search, risk: float, alpha: float) -> bool:
+    """Whether the items that are kept first are far worse than all of them, as where ranks are taken for scores."""
+    if search.lists is None or not search.falling or risk < alpha:
+        return False
+    lists = search.lists
+    everything = np.ones(len(lists.scores), np.bool_)
+    whole = units_of(lists.loss, everything, lists.badness.shares(), lists.offsets)[lists.order]
+    return risk > int(whole.sum()) / unit_losses(search.n_queries) + 0.1
 
 
 def _refusal_of_shares(trail: _Trail, settings: dict[str, Any]) -> Refusal:

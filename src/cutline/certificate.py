@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from cutline.slates import Slates
 
 Integers = npt.NDArray[np.int64]
+MANY = 100  # items from which on it is odd that all or none are kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -117,6 +118,7 @@ class Findings:
         self._warn_of_lengths(queries)
         scores = scores_of(queries, self.scoring)
         chosen, order = cut_all(self.sets, scores, queries.offsets, queries.vectors, threshold)
+        self._warn_of_scale(chosen)
         return Slates(queries=queries, chosen=chosen, order=order)
 
     def choose(self, scores: npt.ArrayLike, vectors: npt.NDArray[Any] | None = None) -> Integers:
@@ -166,6 +168,17 @@ class Findings:
                 f"{outside:,} of {len(sizes):,} lists have lengths outside {shortest} to {longest}, those seen in "
                 f"calibration; {self.scoring.name} scores depend on the length, so the promise may not carry over"
             )
+
+    def _warn_of_scale(self, chosen: npt.NDArray[np.bool_]) -> None:
+        """Warn where all or none of many items are kept, and calibration kept some: the scores may be on another
+        scale."""
+        kept, share = int(np.count_nonzero(chosen)), self.mean_size * self.n_queries / self.n_items
+        if self.abstention is not None or len(chosen) < MANY or not 0.05 < share < 0.95 or 0 < kept < len(chosen):
+            return
+        warn(
+            f"{'every' if kept else 'no'} item of these lists is kept, and {share:.0%} were in calibration: are the "
+            "scores on the scale of those that were calibrated?"
+        )
 
     def _usable_threshold(self) -> float:
         return self.threshold

@@ -16,7 +16,7 @@ from cutline._display import html_table, shown, text_table
 from cutline._record import ListLengths, check_settings
 from cutline._tables import check_is_queries
 from cutline.cutting import check_summable, fingerprint, judged_labels, lengths_of, prepared, unit_losses
-from cutline.errors import InputError
+from cutline.errors import InputError, warn
 from cutline.losses import Loss
 from cutline.preferences import AsGiven, Scoring
 from cutline.relevance import UNJUDGED, Relevance
@@ -111,6 +111,8 @@ class RiskCurve:
             raise InputError(
                 f"curves to merge must share thresholds, loss, scoring and sets, got {'; '.join(differing)}"
             )
+        if self.n_queries and (self.fingerprint, self.lengths) == (other.fingerprint, other.lengths):
+            warn("both curves hold the same lists: was a chunk added twice? each query counts once only")
         check_summable(self.n_queries + other.n_queries)
         lengths = dict(Counter(self.lengths) + Counter(other.lengths))
         joined = tuple((one + two) % 2**64 for one, two in zip(self.fingerprint, other.fingerprint, strict=True))

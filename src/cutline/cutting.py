@@ -76,8 +76,10 @@ def prepared(queries: Queries, *, loss: Loss, scoring: Scoring, sets: SetRule) -
     check_countable(len(queries))
     badness = badness_of(queries, loss.relevance)
     warn_of_unjudged(queries, badness, loss)
+    scores = scores_of(queries, scoring)
+    warn_of_ties(scores, queries.offsets, badness, sets)
     return Lists(
-        scores=scores_of(queries, scoring),
+        scores=scores,
         offsets=queries.offsets,
         badness=badness,
         loss=loss,
@@ -175,6 +177,35 @@ def warn_of_unjudged(queries: Queries, badness: Badness, loss: Loss) -> None:
         )
     elif dropped and blank:
         warn(f'{unknown}: with unjudged="drop" their lists cost nothing, which makes the risk look smaller than it is')
+
+
+def warn_of_ties(scores: Floats, offsets: Integers, badness: Badness, sets: SetRule) -> None:
+    """Where a size cuts through equal scores of items that differ in badness, the order of the rows decides: rows that
+    stand best first, as a join with judgments may leave them, would look better than new ones."""
+    sizes = [size for size in (getattr(sets, "min_size", 0), getattr(sets, "max_size", None)) if size]
+    if type(sets) is not Threshold or not sizes:
+        return
+    lists = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    falling = scores[np.lexsort((-scores, lists))]
+    touched = np.zeros(len(offsets) - 1, np.bool_)
+    for size in sizes:
+        long = np.flatnonzero(np.diff(offsets) > size)
+        last = falling[offsets[long] + size - 1]
+        cut = last == falling[offsets[long] + size]
+        at = np.full(len(touched), np.nan)
+        at[long[cut]] = last[cut]
+        tied = np.flatnonzero(scores == at[lists])
+        least, most = np.full(len(touched), np.iinfo(np.int64).max), np.full(len(touched), -2)
+        np.minimum.at(least, lists[tied], badness.codes[tied].astype(np.int64))
+        np.maximum.at(most, lists[tied], badness.codes[tied].astype(np.int64))
+        touched |= most > least
+    share = float(touched.mean()) if len(touched) else 0.0
+    if share > 0.05:
+        warn(
+            f"in {share:.1%} of the lists a size cuts through items of equal score that are not equally good: the "
+            "order of the rows decides there, and must mean the same for new queries; shuffle them, or break ties in "
+            "the scores"
+        )
 
 
 def judged_labels(queries: Queries) -> int:

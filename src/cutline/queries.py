@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutline._arrays import (
+    check_same_index,
     checked_columns,
     checked_ids,
     column_of,
@@ -143,6 +144,7 @@ class Queries:
             came = "neither" if qid is None else "both"
             raise InputError(f"give either qid (one id per item) or group (items per query), got {came}")
         extra = {} if columns is None else checked_columns(columns)
+        check_same_index({"scores": scores, "labels": labels, "qid": qid, "item_ids": item_ids, **extra})
         if group is not None:
             scores = numbers_of("scores", scores)
             offsets = offsets_of_sizes(checked_group(group, len(scores)))
@@ -304,13 +306,16 @@ class Queries:
         shuffled = generator_of(rng).permutation(n)
         return self.select(np.sort(shuffled[:count])), self.select(np.sort(shuffled[count:]))
 
-    def hash_order(self, seed: int) -> Ints:
-        """The queries in the order of BLAKE2b-128 of their ids (as text), keyed by the seed.
+    def hash_order(self, seed: int, fingerprint: str = "") -> Ints:
+        """The queries in the order of BLAKE2b-128 of their ids (as text), keyed by the seed and salted by a
+        fingerprint.
 
-        The order depends on the ids and the seed alone, not on the order of rows; without ids the row number is the id.
+        The order of rows does not enter it where queries have ids; without them the row number is the id. Row numbers,
+        and ids given out in the order of a file, may say much about a query: that of the hardest may always be 1. A
+        fingerprint of the lists themselves, as certificates have it, makes the order a new one for every table.
         """
         texts = [str(i) for i in (range(len(self)) if self.query_ids is None else self.query_ids.tolist())]
-        keyed = keyed_hash(seed)
+        keyed = keyed_hash(seed, fingerprint)
         digests: list[bytes] = []
         for text in texts:
             one = keyed.copy()

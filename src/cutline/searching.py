@@ -123,12 +123,12 @@ def search_of_queries(
         )
     if thresholds is None:
         thresholds = _default_thresholds(lists, scoring, evidence, sequence)
-    sample = 0
+    sample, lengths = 0, lengths_of(queries.sizes)
     if isinstance(thresholds, str):
         _check_exact(thresholds, lists, evidence, sequence)
     else:
         if evidence.needs == "order" or thresholds is None:
-            lists = lists.reordered(queries.hash_order(seed))
+            lists = lists.reordered(queries.hash_order(seed, fingerprint_of(lists, lengths)))
         if thresholds is None:
             sample = sample_size(len(queries))
             if len(queries) - sample < 2:
@@ -140,7 +140,6 @@ def search_of_queries(
             lists = lists.reordered(lists.order[sample:])
         thresholds = check_thresholds(thresholds, loss=loss, scoring=scoring)
     squares = evidence.needs == "moments" or getattr(evidence, "binary_only", False)
-    lengths = lengths_of(queries.sizes)
     if isinstance(thresholds, str):
         walk, count, described = ExactWalk(lists, squares=squares), None, "exact"
     else:

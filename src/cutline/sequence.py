@@ -156,8 +156,8 @@ class Fallback:
         """The farthest certified position."""
         farthest: int | None = None
         position = 0
-        for position, _ in enumerate(self._levels(blocks, delta, count), start=1):
-            if _:
+        for position, passed in enumerate(self._levels(blocks, delta, count), start=1):
+            if passed:
                 farthest = position - 1
         return Walked(farthest, position)
 

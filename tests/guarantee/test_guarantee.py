@@ -13,7 +13,7 @@ from zlib import crc32
 
 import numpy as np
 import pytest
-from tests.guarantee.worlds import GRID, World, constant_risk, crossing, fresh_chances, steep, worlds
+from tests.guarantee.worlds import ALPHA, GOOD, GRID, World, constant_risk, crossing, fresh_chances, steep, worlds
 
 import cutline as cl
 from cutline.evidence import Betting, Binomial, Convex, EmpiricalBernstein, Hoeffding, HoeffdingBentkus
@@ -156,6 +156,30 @@ def test_thresholds_drawn_from_a_sample_of_the_queries_keep_delta(evidence):
     count = counted(steep(), evidence=evidence, thresholds=None)
     assert count.violations <= count.allowed, count
     assert count.certified > 0.5 * count.calibrations, count
+
+
+@pytest.mark.parametrize("worst", [False, True], ids=["good-first", "bad-first"])
+@pytest.mark.parametrize(
+    ("n", "settings"),
+    [
+        (60, {"thresholds": [0.5]}),
+        (447, {"thresholds": [0.5]}),
+        (60, {"thresholds": None, "evidence": Binomial(), "sequence": cl.Fallback()}),  # a sample draws the thresholds
+    ],
+    ids=["betting-60", "betting-447", "sample-60"],
+)
+def test_a_sorted_file_whose_ids_are_row_numbers_keeps_delta(n, settings, worst):
+    """Two items a list, both kept from the first threshold on, both good or both bad; what else they score says
+    nothing. An order by ids alone would be the same one each time."""
+    rng, risk, violations = np.random.default_rng(n + worst), ALPHA + 0.001, 0
+    count = Count(CALIBRATIONS, 0, 0)
+    for _ in range(CALIBRATIONS):
+        bad = np.sort(rng.random(n) < risk)[:: -1 if worst else 1]
+        scores = np.where(np.arange(2 * n) % 2, 0.9, rng.uniform(0.0, 0.9, 2 * n))
+        queries = cl.Queries.from_arrays(scores, 1.0 - np.repeat(bad, 2), group=np.full(n, 2))
+        found = cl.calibrate(queries, loss=cl.FalseDiscovery(GOOD), alpha=ALPHA, delta=DELTA, **settings)
+        violations += isinstance(found, cl.Certificate)
+    assert violations <= count.allowed, violations
 
 
 @pytest.mark.parametrize("evidence", [Convex(), Betting()], ids=repr)

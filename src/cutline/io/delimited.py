@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NoReturn
 from cutline._display import shown
 from cutline.errors import InputError
 from cutline.io.arrow import ArrowError, Column, Table, pa, pacsv, pc
-from cutline.io.sheets import WORDS, Sheet, Wish
+from cutline.io.sheets import WORDS, Sheet, Wish, in_one_piece
 from cutline.io.sources import Source, reading, told
 from cutline.io.tables import kept_columns, roles_of
 
@@ -73,7 +73,7 @@ def _read(source: Source, wish: Wish, delimiters: str, name: str) -> Sheet:
             place_of = table.column_names.index(extra)
             table = table.set_column(place_of, extra, _typed(table.column(extra)))
     place = partial(_place, source, delimiter)
-    return Sheet(source=source.name, table=table, roles=roles, format=name, place=place)
+    return Sheet(source=source.name, table=in_one_piece(table), roles=roles, format=name, place=place)
 
 
 def _typed(column: Column) -> Column:

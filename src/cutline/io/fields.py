@@ -10,7 +10,7 @@ from typing import NoReturn
 from cutline.errors import InputError
 from cutline.io.arrow import ArrowError, Stream, Table, pa, pacsv
 from cutline.io.delimited import BLOCK, NUMBER, refuse_text
-from cutline.io.sheets import Sheet
+from cutline.io.sheets import Sheet, in_one_piece
 from cutline.io.sources import Source, reading, told
 
 _EDGES = re.compile(rb"^[ \t]+|[ \t\r]+$", re.MULTILINE)
@@ -37,7 +37,9 @@ def read_fields(source: Source, fields: Sequence[str], kept: Sequence[str], numb
     if not table.num_rows:
         raise InputError(f"{source.name} holds no lines of {len(fields)} fields")
     roles = {field: field for field in kept}
-    return Sheet(source=source.name, table=table, roles=roles, format=name, place=partial(place_of_line, source))
+    return Sheet(
+        source=source.name, table=in_one_piece(table), roles=roles, format=name, place=partial(place_of_line, source)
+    )
 
 
 def _table(file: Stream, fields: Sequence[str], kept: Sequence[str], number: str, delimiter: bytes) -> Table:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +20,7 @@ from cutline.queries import Queries
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+NOWHERE = np.empty(0, np.int64)  # no row moves: each stands at its own number
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -35,7 +35,8 @@ class Gathered:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Grouped:
-    """Rows by query: those of query q are rows[starts[q]:starts[q + 1]], in the order of the file."""
+    """Rows by query: those of query q are rows[starts[q]:starts[q + 1]], in the order of the file; where `rows` is
+    empty, they are the numbers starts[q] … starts[q + 1] - 1 themselves."""
 
     ids: Values
     starts: Integers
@@ -53,53 +54,50 @@ def gather(
     left_out = 0
     if sheet.has("item_id"):
         texts = sheet.texts("item_id")
-        hashes = texts.hashes()
-        _refuse_repeats(sheet, groups, texts, hashes)
+        _refuse_repeats(sheet, groups, texts)
         if judgments is not None:
-            own, groups, left_out = _joined(sheet, groups, texts, hashes, judgments)
+            own, groups, left_out = _joined(sheet, groups, texts, judgments)
     elif judgments is not None:
         raise InputError(f"{sheet.source} has no column for the item_id, and judgments in a file of their own need one")
-    rows = groups.rows
+    every = groups.rows if len(groups.rows) else slice(None)  # a view, not a copy, where nothing moves
     queries = Queries(
-        scores[rows],
+        scores[every],
         groups.starts,
-        None if own is None else own[rows],
-        vectors_of_column(sheet.roles["vector"], sheet.column("vector"))[rows] if vectors else None,
+        None if own is None else own[every],
+        vectors_of_column(sheet.roles["vector"], sheet.column("vector"))[every] if vectors else None,
         objects_of(groups.ids.to_pylist()),
         None,
-        {name: values_of_column(sheet.table.column(name))[rows] for name in columns},
+        {name: values_of_column(sheet.table.column(name))[every] for name in columns},
     )
+    rows = groups.rows if len(groups.rows) else np.arange(len(sheet))
     return Gathered(queries=queries, rows=rows, sheet=sheet, unjudged=left_out)
 
 
 def _grouped(sheet: Sheet) -> _Grouped:
-    texts = sheet.texts("query_id")
-    codes, ids = _codes(texts)
+    codes, ids = _codes(sheet.texts("query_id"))
     starts, _, order = grouping(codes)
-    return _Grouped(ids, starts, np.arange(len(texts)) if order is None else order)
+    return _Grouped(ids, starts, NOWHERE if order is None else order)
 
 
-def _codes(texts: Texts) -> tuple[Integers, Values]:
+def _codes(texts: Texts) -> tuple[npt.NDArray[np.int32], Values]:
     """For each row the number of its text, and the texts, in order of first appearance."""
     heads = np.flatnonzero(texts.changes())
     encoded = texts.column.take(pa.array(heads)).dictionary_encode()
-    of_run = encoded.indices.to_numpy().astype(np.int64)
+    of_run = encoded.indices.to_numpy()
     return np.repeat(of_run, np.diff(np.append(heads, len(texts)))), encoded.dictionary
 
 
-def _refuse_repeats(sheet: Sheet, groups: _Grouped, texts: Texts, hashes: Any) -> None:
+def _refuse_repeats(sheet: Sheet, groups: _Grouped, texts: Texts) -> None:
     from cutline.kernels._compile import on_threads, spans
     from cutline.kernels.texts import first_repeat
 
-    look = partial(first_repeat, hashes, texts.data, texts.offsets, groups.rows, groups.starts)
+    look = partial(first_repeat, texts.data, texts.offsets, groups.rows, groups.starts)
     for one, other in on_threads([partial(look, *span) for span in spans(len(groups.ids), least=512)]):
         if one >= 0:
             sheet.refuse_repeat(one, other)
 
 
-def _joined(
-    sheet: Sheet, groups: _Grouped, texts: Texts, hashes: Any, judgments: Sheet
-) -> tuple[Floats, _Grouped, int]:
+def _joined(sheet: Sheet, groups: _Grouped, texts: Texts, judgments: Sheet) -> tuple[Floats, _Grouped, int]:
     """A label for each row, NaN where its pair was not judged; the queries that were judged; how many were not."""
     from cutline.kernels._compile import on_threads, spans
     from cutline.kernels.texts import match_texts
@@ -108,30 +106,42 @@ def _joined(
     codes, ids = _codes(judgments.texts("query_id"))
     known = pc.index_in(ids, value_set=groups.ids)
     _check_shared(sheet, judgments, groups.ids, ids, known.null_count)
-    place = known.fill_null(-1).to_numpy().astype(np.int64)[codes]
-    kept = np.flatnonzero(place >= 0)
-    order = kept[np.argsort(place[kept], kind="stable")]
-    sizes = np.bincount(place[kept], minlength=len(groups.ids))
+    place = known.fill_null(-1).to_numpy().astype(np.int32)[codes]
+    sizes = np.bincount(place[place >= 0], minlength=len(groups.ids))
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    order = _by_place(place)
+    del place, codes
     others = judgments.texts("item_id")
-    found = np.empty(len(sheet), np.int64)
+    found = np.empty(len(sheet), np.int32 if len(judgments) < 2**31 else np.int64)
     match = partial(
-        match_texts, hashes, texts.data, texts.offsets, groups.rows, groups.starts,
-        others.hashes(), others.data, others.offsets, order, starts,
+        match_texts, texts.data, texts.offsets, groups.rows, groups.starts,
+        others.data, others.offsets, order, starts,
     )  # fmt: skip
     for one, other in on_threads([partial(match, *span, found) for span in spans(len(sizes), least=512)]):
         if one >= 0:
             judgments.refuse_repeat(one, other)
-    joined = np.where(found >= 0, labels[np.maximum(found, 0)], np.nan)
+    joined = labels[found]
+    joined[found < 0] = np.nan
     judged = sizes > 0
     if judged.all():
         return joined, groups, 0
     lengths = np.diff(groups.starts)
-    rows = groups.rows[np.repeat(judged, lengths)]
+    mask = np.repeat(judged, lengths)
+    rows = groups.rows[mask] if len(groups.rows) else np.flatnonzero(mask)
     few = _Grouped(
-        groups.ids.filter(pa.array(judged)), np.concatenate([[0], np.cumsum(lengths[judged])]).astype(np.int64), rows
+        groups.ids.filter(pa.array(judged)),
+        np.concatenate([[0], np.cumsum(lengths[judged])]).astype(np.int64),
+        rows,
     )
     return joined, few, int(np.count_nonzero(~judged))
+
+
+def _by_place(place: npt.NDArray[np.int32]) -> Integers:
+    """The rows with a place, in the order of their places, each in the order of the file."""
+    if len(place) and place[0] >= 0 and bool((np.diff(place) >= 0).all()):
+        return NOWHERE
+    kept = np.flatnonzero(place >= 0)
+    return kept[np.argsort(place[kept], kind="stable")]
 
 
 def _check_shared(sheet: Sheet, judgments: Sheet, ids: Values, judged: Values, lost: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, NoReturn, cast
 from cutline._display import shown
 from cutline.errors import InputError
 from cutline.io.arrow import ArrowError, Table, pajson
-from cutline.io.sheets import Sheet, Wish
+from cutline.io.sheets import Sheet, Wish, in_one_piece
 from cutline.io.sources import Source, reading, told
 from cutline.io.tables import kept_columns, roles_of
 
@@ -30,7 +30,9 @@ def read(source: Source, wish: Wish) -> Sheet:
     names: list[str] = table.column_names
     roles = roles_of(source, names, wish)
     kept = table.select(kept_columns(names, roles, wish))
-    return Sheet(source=source.name, table=kept, roles=roles, format="jsonl", place=partial(_place, source))
+    return Sheet(
+        source=source.name, table=in_one_piece(kept), roles=roles, format="jsonl", place=partial(_place, source)
+    )
 
 
 def write(sheet: Sheet, file: BinaryIO) -> None:

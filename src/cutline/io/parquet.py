@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from cutline.errors import InputError
 from cutline.io.arrow import pa, pq
-from cutline.io.sheets import Sheet, Wish
+from cutline.io.sheets import Sheet, Wish, in_one_piece
 from cutline.io.sources import Source, reading
 from cutline.io.tables import kept_columns, roles_of
 
@@ -21,7 +21,7 @@ def read(source: Source, wish: Wish) -> Sheet:
         table.validate(full=True)
     if not table.num_rows:
         raise InputError(f"{source.name} has columns and no rows")
-    return Sheet(source=source.name, table=table, roles=roles, format="parquet")
+    return Sheet(source=source.name, table=in_one_piece(table), roles=roles, format="parquet")
 
 
 def write(sheet: Sheet, file: BinaryIO) -> None:

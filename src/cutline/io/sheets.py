@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, NoReturn, cast
 import numpy as np
 import numpy.typing as npt
 
+from cutline._arrays import decimals_of
 from cutline._columns import Wording
 from cutline._display import shown
 from cutline.errors import InputError
@@ -20,6 +21,7 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+LARGEST = 2**31 - 1  # bytes of a column of text that 32-bit offsets reach
 WORDS = {"query_id": "query id", "item_id": "item id", "score": "score", "label": "label", "vector": "vector"}
 
 
@@ -104,6 +106,8 @@ class Sheet:
             raise InputError(f"{self.source}: column {self.roles[role]!r} must hold numbers, got {column.type}")
         if pa.types.is_boolean(column.type):
             column = column.cast(pa.uint8())
+        if role == "label" and (pa.types.is_float32(column.type) or pa.types.is_float16(column.type)):
+            return decimals_of(column.to_numpy())
         numbers = cast(Floats, column.cast(pa.float64(), safe=False).to_numpy())
         return np.ascontiguousarray(numbers)
 
@@ -158,21 +162,11 @@ class Texts(NamedTuple):
     """A column of text as its bytes: text i is data[offsets[i]:offsets[i + 1]]. `column` is the same for Arrow."""
 
     data: npt.NDArray[np.uint8]
-    offsets: Integers
+    offsets: Any  # int32, or int64 for large text
     column: Values
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
-
-    def hashes(self) -> npt.NDArray[np.uint64]:
-        """A hash of each text."""
-        from cutline.kernels import texts
-        from cutline.kernels._compile import on_threads, spans
-
-        hashes = np.empty(len(self), np.uint64)
-        one = partial(texts.hash_texts, self.data, self.offsets)
-        on_threads([partial(one, *span, hashes) for span in spans(len(self), least=16_384)])
-        return hashes
 
     def changes(self) -> npt.NDArray[np.bool_]:
         """Whether each text differs from the one before it."""
@@ -185,19 +179,28 @@ class Texts(NamedTuple):
         return changed
 
 
+def in_one_piece(table: Table) -> Table:
+    """Each column in one chunk, one column after the other, so that none is copied again and again later."""
+    for place, name in enumerate(table.column_names):
+        column = table.column(place)
+        if column.num_chunks > 1 and column.nbytes < LARGEST:
+            table = table.set_column(place, name, column.combine_chunks())
+    return table
+
+
 def texts_of(column: Column) -> Texts:
     """Text, or whole numbers written out, in one piece."""
     if not pa.types.is_string(column.type) and not pa.types.is_large_string(column.type):
         column = column.cast(pa.string())
-    if pa.types.is_string(column.type) and column.nbytes >= 2**31 - 1:
+    if pa.types.is_string(column.type) and column.nbytes >= LARGEST:
         column = column.cast(pa.large_string())
-    array = column.combine_chunks()
+    array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     wide = np.int64 if pa.types.is_large_string(array.type) else np.int32
     _, offsets, data = array.buffers()
     if offsets is None or not len(array):
         return Texts(np.zeros(1, np.uint8), np.zeros(len(array) + 1, np.int64), array)
-    ends = np.frombuffer(offsets, wide)[array.offset : array.offset + len(array) + 1].astype(np.int64)
+    ends = np.frombuffer(offsets, wide)[array.offset : array.offset + len(array) + 1]
     held = np.zeros(1, np.uint8) if data is None or not data.size else np.frombuffer(data, np.uint8)
     return Texts(held, ends, array)
 
@@ -207,7 +210,7 @@ def taken(table: Table, rows: Integers) -> Table:
     first, as Arrow cannot take rows of them otherwise."""
     for place, column in enumerate(table.columns):
         kind = column.type
-        if pa.types.is_string_view(kind) or (pa.types.is_string(kind) and column.nbytes >= 2**31 - 1):
+        if pa.types.is_string_view(kind) or (pa.types.is_string(kind) and column.nbytes >= LARGEST):
             table = table.set_column(place, table.column_names[place], column.cast(pa.large_string()))
         elif pa.types.is_binary_view(kind):
             table = table.set_column(place, table.column_names[place], column.cast(pa.large_binary()))

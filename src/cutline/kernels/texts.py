@@ -1,5 +1,8 @@
 """Loops over ids held as text: UTF-8 bytes in one array, the text of row i at offsets[i] … offsets[i + 1]. Items are
-looked up query by query, in a small hash table; texts are equal only if all their bytes are."""
+looked up query by query, in a small hash table; texts are equal only if all their bytes are.
+
+The rows of query q are rows[starts[q]:starts[q + 1]], or, where `rows` is empty, those numbers themselves.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import numpy.typing as npt
 from cutline.kernels._compile import compiled
 
 Integers = npt.NDArray[np.int64]
+Offsets = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
 
@@ -18,24 +22,23 @@ _HALF = np.uint64(32)
 
 
 @compiled
-def hash_texts(data: Bytes, offsets: Integers, first: int, last: int, hashes: Hashes) -> None:
-    """FNV-1a of each text, its upper half mixed into the lower one."""
-    for row in range(first, last):
-        mixed = _BASIS
-        for at in range(offsets[row], offsets[row + 1]):
-            mixed = (mixed ^ np.uint64(data[at])) * _PRIME
-        hashes[row] = mixed ^ (mixed >> _HALF)
-
-
-@compiled
-def changes_of_text(data: Bytes, offsets: Integers, first: int, last: int, changed: npt.NDArray[np.bool_]) -> None:
+def changes_of_text(data: Bytes, offsets: Offsets, first: int, last: int, changed: npt.NDArray[np.bool_]) -> None:
     """Whether each text differs from the one before it. The first one of all does."""
     for row in range(first, last):
         changed[row] = row == 0 or not _same(data, offsets, row, data, offsets, row - 1)
 
 
 @compiled
-def _same(data: Bytes, offsets: Integers, row: int, data_: Bytes, offsets_: Integers, row_: int) -> bool:
+def _hash(data: Bytes, offsets: Offsets, row: int) -> np.uint64:
+    """FNV-1a of a text, its upper half mixed into the lower one."""
+    mixed = _BASIS
+    for at in range(offsets[row], offsets[row + 1]):
+        mixed = (mixed ^ np.uint64(data[at])) * _PRIME
+    return mixed ^ (mixed >> _HALF)
+
+
+@compiled
+def _same(data: Bytes, offsets: Offsets, row: int, data_: Bytes, offsets_: Offsets, row_: int) -> bool:
     begin, begin_ = offsets[row], offsets_[row_]
     length = offsets[row + 1] - begin
     if length != offsets_[row_ + 1] - begin_:
@@ -48,21 +51,22 @@ def _same(data: Bytes, offsets: Integers, row: int, data_: Bytes, offsets_: Inte
 
 @compiled
 def _fill(
-    table: Integers, size: int, hashes: Hashes, data: Bytes, offsets: Integers, rows: Integers, begin: int, end: int
+    table: Integers, marks: Hashes, size: int, data: Bytes, offsets: Offsets, rows: Integers, begin: int, end: int
 ) -> tuple[int, int]:
     """Put the rows of one query into an empty table of `size` places, a power of two; two rows with the same text
     are returned, else -1, -1."""
     table[:size] = -1
     mask = size - 1
     for place in range(begin, end):
-        row = rows[place]
-        slot = np.int64(hashes[row] & np.uint64(mask))
+        row = rows[place] if rows.size else place
+        mark = _hash(data, offsets, row)
+        slot = np.int64(mark & np.uint64(mask))
         while table[slot] >= 0:
             held = table[slot]
-            if hashes[held] == hashes[row] and _same(data, offsets, held, data, offsets, row):
+            if marks[slot] == mark and _same(data, offsets, held, data, offsets, row):
                 return held, row
             slot = (slot + 1) & mask
-        table[slot] = row
+        table[slot], marks[slot] = row, mark
     return -1, -1
 
 
@@ -84,13 +88,14 @@ def _largest(starts: Integers, first: int, last: int) -> int:
 
 @compiled
 def first_repeat(
-    hashes: Hashes, data: Bytes, offsets: Integers, rows: Integers, starts: Integers, first: int, last: int
+    data: Bytes, offsets: Offsets, rows: Integers, starts: Integers, first: int, last: int
 ) -> tuple[int, int]:
-    """Two rows of one query with the same text, or -1, -1. The rows of query q are rows[starts[q]:starts[q + 1]]."""
-    table = np.empty(_size_for(_largest(starts, first, last)), np.int64)
+    """Two rows of one query with the same text, or -1, -1."""
+    places = _size_for(_largest(starts, first, last))
+    table, marks = np.empty(places, np.int64), np.empty(places, np.uint64)
     for query in range(first, last):
         begin, end = starts[query], starts[query + 1]
-        one, other = _fill(table, _size_for(end - begin), hashes, data, offsets, rows, begin, end)
+        one, other = _fill(table, marks, _size_for(end - begin), data, offsets, rows, begin, end)
         if one >= 0:
             return one, other
     return -1, -1
@@ -98,30 +103,30 @@ def first_repeat(
 
 @compiled
 def match_texts(
-    hashes: Hashes, data: Bytes, offsets: Integers, rows: Integers, starts: Integers,
-    hashes_: Hashes, data_: Bytes, offsets_: Integers, rows_: Integers, starts_: Integers,
+    data: Bytes, offsets: Offsets, rows: Integers, starts: Integers,
+    data_: Bytes, offsets_: Offsets, rows_: Integers, starts_: Integers,
     first: int, last: int, found: Integers,
 ) -> tuple[int, int]:  # fmt: skip
     """For each row of these queries the row of the other table (names with _) with the same query and text, or -1.
 
     Two rows of one query of the other table with the same text are returned, else -1, -1.
     """
-    table = np.empty(_size_for(_largest(starts_, first, last)), np.int64)
+    places = _size_for(_largest(starts_, first, last))
+    table, marks = np.empty(places, np.int64), np.empty(places, np.uint64)
     for query in range(first, last):
-        begin, end = starts_[query], starts_[query + 1]
-        size = _size_for(end - begin)
-        one, other = _fill(table, size, hashes_, data_, offsets_, rows_, begin, end)
+        size = _size_for(starts_[query + 1] - starts_[query])
+        one, other = _fill(table, marks, size, data_, offsets_, rows_, starts_[query], starts_[query + 1])
         if one >= 0:
             return one, other
         mask = size - 1
         for place in range(starts[query], starts[query + 1]):
-            row = rows[place]
-            slot = np.int64(hashes[row] & np.uint64(mask))
+            row = rows[place] if rows.size else place
+            mark = _hash(data, offsets, row)
+            slot = np.int64(mark & np.uint64(mask))
             match = np.int64(-1)
             while table[slot] >= 0:
-                held = table[slot]
-                if hashes_[held] == hashes[row] and _same(data_, offsets_, held, data, offsets, row):
-                    match = held
+                if marks[slot] == mark and _same(data_, offsets_, table[slot], data, offsets, row):
+                    match = table[slot]
                     break
                 slot = (slot + 1) & mask
             found[row] = match
