@@ -338,3 +338,11 @@ def test_ids_with_white_space_do_not_go_into_a_run(folder):
 
 def test_messages_hold_no_control_characters(folder):
     assert bad(folder, "c.csv", files.SMALL.replace("0.7", "\x1b[31mred"), "\\x1b[31mred")
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs the /proc of Linux")
+def test_a_file_that_cannot_be_read_and_a_folder_that_takes_none_are_refused(folder):
+    (folder / "mem.csv").symlink_to("/proc/self/mem")
+    assert refused(calibrate(folder / "mem.csv"), "mem.csv cannot be read", "Input/output error")
+    path = files.write(folder / "s.csv", files.SMALL)
+    assert refused(shell("calibrate", path, *PROMISE, "-o", "/proc/cert.json"), "/proc/cert.json: cannot be written")
