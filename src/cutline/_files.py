@@ -43,7 +43,7 @@ def whole_file(path: str | os.PathLike[str]) -> Generator[BinaryIO]:
 
 
 def writable(path: object) -> Path:
-    """A path at which a file may be written, as far as can be told without writing it."""
+    """A path at which a file may be written: its folder takes one."""
     try:
         target = Path(cast(Any, path))
     except TypeError:
@@ -54,11 +54,10 @@ def writable(path: object) -> Path:
         target.parent.stat()
         if not target.parent.is_dir():
             raise InputError(f"{shortened(path)}: cannot be written ({target.parent.name} is a file); check the folder")
+        with tempfile.TemporaryFile(dir=target.parent):
+            return target
     except (OSError, ValueError) as error:
         _refuse(path, error)
-    if not os.access(target.parent, os.W_OK):
-        raise InputError(f"{shortened(path)}: cannot be written (Permission denied); check the folder")
-    return target
 
 
 def _refuse(path: object, error: OSError | ValueError) -> NoReturn:
