@@ -70,6 +70,20 @@ def _python(*arguments: str, **environment: str) -> str:
     return finished.stdout
 
 
+def fresh(*command: str) -> None:
+    """Run a command; what it prints is thrown away."""
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def peak_memory(*command: str) -> float:
+    """The largest resident size, in bytes, of a command in a process of its own."""
+    program = (
+        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL);"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    return float(_python("-c", program, *command)) * 1024
+
+
 def first_calls(*, cold: int, warm: int) -> tuple[Timing, Timing]:
     """Whole processes that end with a first calibration: with an empty kernel cache, and with what it left there."""
     _python("-c", "import cutline.calibration")  # so that bytecode is there, as after any installation

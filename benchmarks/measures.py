@@ -31,8 +31,9 @@ class Row:
     ours: Timing
     peer: Timing | None = None
     least_ratio: float | None = None
-    most_seconds: float | None = None
+    most: float | None = None
     target: str = ""
+    unit: str = "s"
     walk: dict[str, Any] = field(default_factory=dict)
     remark: str = ""
 
@@ -46,13 +47,14 @@ class Row:
         """Whether the target is met; None where there is none."""
         if self.least_ratio is not None and self.ratio is not None:
             return self.ratio >= self.least_ratio
-        return None if self.most_seconds is None else self.ours.seconds <= self.most_seconds
+        return None if self.most is None else self.ours.seconds <= self.most
 
     def record(self) -> dict[str, Any]:
         """What the JSON keeps."""
         return {
             "what": self.what, "cutline": self.ours.record(), "peer": None if self.peer is None else self.peer.record(),
-            "ratio": self.ratio, "target": self.target, "met": self.met, "walk": self.walk, "remark": self.remark,
+            "ratio": self.ratio, "unit": self.unit, "target": self.target, "met": self.met, "walk": self.walk,
+            "remark": self.remark,
         }  # fmt: skip
 
 

@@ -34,12 +34,18 @@ def duration(seconds: float) -> str:
     return f"{seconds / 1e-6:.3g} µs"
 
 
+def measured(row: dict[str, Any]) -> str:
+    """What was measured, in its unit: seconds, if it is no other."""
+    value, unit = row["cutline"]["seconds"], row.get("unit", "s")
+    return duration(value) if unit == "s" else f"{value:.3g} {unit}"
+
+
 def cells(row: dict[str, Any]) -> tuple[str, ...]:
     """One line of the table, from its record."""
     peer, ratio, walk = row["peer"], row["ratio"], row["walk"]
     return (
         row["what"],
-        duration(row["cutline"]["seconds"]),
+        measured(row),
         peer["name"] if peer else "",
         duration(peer["seconds"]) if peer else "",
         "" if ratio is None else f"{ratio:,.0f}×" if ratio >= 10 else f"{ratio:.2f}×",
