@@ -26,17 +26,19 @@ Integers = npt.NDArray[np.int64]
 Vectors = npt.NDArray[Any]
 
 BLOCK = 64  # lists of one task
-STRETCHES = 6  # of about equal work, so that a walk that stops wastes no more than one of them
+STRETCHES = 4  # of about equal work, so that a walk that stops wastes no more than one of them
 LARGEST_BLOCK = 4_000_000  # losses held at once
 MOST_KEPT = 1 << 25  # distances kept from one stretch to the next, in 256 MiB; those of further lists are made anew
 
 
 class DiverseWalk:
-    """Built-in losses, lists cut by `Diverse`, given thresholds."""
+    """Built-in losses, lists cut by `Diverse`, given thresholds. Where the entire walk will be asked for, it is one
+    stretch, and no distance is kept longer than its list takes."""
 
-    def __init__(self, lists: Lists, thresholds: Floats, *, losses: bool) -> None:
+    def __init__(self, lists: Lists, thresholds: Floats, *, losses: bool, entire: bool = False) -> None:
         self.lists, self.thresholds, self.keep = lists, thresholds, losses
         self.rule, self.vectors = cast(Diverse, lists.rule), cast(Vectors, lists.vectors)
+        self.pieces = 1 if entire else STRETCHES
         self.compiled = self.rule.strategy == "eliminate"
         self.ranked = ranked(lists.scores, lists.offsets)
         count = len(lists.order)
@@ -44,7 +46,7 @@ class DiverseWalk:
         lengths = np.diff(lists.offsets)[lists.order]
         squares = np.where(lengths > self.rule.max_size, lengths * lengths, 0)
         ends = np.cumsum(squares)
-        kept = self.compiled & (ends <= MOST_KEPT)
+        kept = (self.pieces > 1 and self.compiled) & (ends <= MOST_KEPT)
         self.starts = np.where(kept, ends - squares, -1)
         self.matrices = np.empty(int(ends[kept].max(initial=0)), np.int64)
         self.known = np.zeros(count, np.bool_)
@@ -69,7 +71,7 @@ class DiverseWalk:
         longest = max(1, LARGEST_BLOCK // max(1, len(self.lists.order))) if self.keep else len(work)
         edges = [0]
         while edges[-1] < len(work):
-            wanted = (float(work[edges[-1] - 1]) if edges[-1] else 0.0) + float(work[-1]) / STRETCHES
+            wanted = (float(work[edges[-1] - 1]) if edges[-1] else 0.0) + float(work[-1]) / self.pieces
             stop = int(np.searchsorted(work, wanted, side="right"))
             edges.append(min(max(stop, edges[-1] + 1), edges[-1] + longest, len(work)))
         return edges

@@ -105,14 +105,18 @@ def check_measurable(
     if distance == "precomputed":
         _check_matrices(vectors, vector_rows, offsets, where)
         return
-    if distance == "cosine":
-        wrong = np.asarray(~vectors.any(axis=1))
-        wanted, fix = "not be all zero", 'drop the item, or choose distance="euclidean"'
-    elif distance == "jaccard":
-        wrong = np.asarray(((vectors != 0) & (vectors != 1)).any(axis=1))
-        wanted, fix = "hold 0 and 1 only, one place for each tag", "write 1 where an item has the tag"
-    else:
+    if distance == "euclidean":
         return
+    wanted, fix = {
+        "cosine": ("not be all zero", 'drop the item, or choose distance="euclidean"'),
+        "jaccard": ("hold 0 and 1 only, one place for each tag", "write 1 where an item has the tag"),
+    }[distance]
+    wrong = np.zeros(len(vectors), np.bool_)
+    step = max(1, (1 << 20) // vectors.shape[1])  # block by block, for what is compared to stay in cache
+    for start in range(0, len(vectors), step):
+        block = vectors[start : start + step]
+        odd = ~block.any(axis=1) if distance == "cosine" else ((block != 0) & (block != 1)).any(axis=1)
+        wrong[start : start + step] = odd
     for item in np.flatnonzero(wrong if vector_rows is None else wrong[vector_rows])[:1]:
         own = vectors[item if vector_rows is None else vector_rows[item]]
         raise InputError(f"vectors must {wanted}, for {distance} distances, got {shown(own)} for {where(item)}; {fix}")

@@ -33,12 +33,12 @@ class Walk(Protocol):
         ...
 
 
-def walk_of(lists: Lists, thresholds: Floats, *, squares: bool, losses: bool) -> Walk:
-    """The walk along given thresholds, in their order."""
+def walk_of(lists: Lists, thresholds: Floats, *, squares: bool, losses: bool, entire: bool = False) -> Walk:
+    """The walk along given thresholds, in their order; `entire` where all of it will be asked for."""
     if lists.plain:
         return EvenWalk(lists, thresholds, squares=squares, losses=losses)
     if type(lists.rule) is Diverse and type(lists.loss) in (FalseDiscovery, Miss):
-        return DiverseWalk(lists, thresholds, losses=losses)
+        return DiverseWalk(lists, thresholds, losses=losses, entire=entire)
     return AnyWalk(lists, thresholds, losses=losses)
 
 

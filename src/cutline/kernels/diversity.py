@@ -141,7 +141,8 @@ def measure(vectors: Vectors, rows: Integers, places: Integers, kind: int, apart
 
 @compiled
 def quantise(apart: Floats, room: int, whole: Integers) -> int:
-    """Distances as whole numbers of 2^e, both sides of the diagonal, shifted by `room`. Returns e.
+    """Distances as whole numbers of 2^e, both sides of the diagonal, shifted by `room`. Returns e. `whole` may be the
+    memory that `apart` lies in: no distance is read after it was written over.
 
     The largest is at most 2^BITS; in lists so long that the sum of all distances, shifted twice, would not fit 62
     bits, it is smaller.
@@ -165,7 +166,7 @@ def quantise(apart: Floats, room: int, whole: Integers) -> int:
 @compiled
 def whole_distances(vectors: Vectors, rows: Integers, places: Integers, kind: int, room: int, whole: Integers) -> int:
     """Distances of one list as whole numbers of 2^e, shifted by `room`. Returns e."""
-    apart = np.empty(whole.shape, np.float64)
+    apart = whole.view(np.float64)
     power = measure(vectors, rows, places, kind, apart)
     return power + quantise(apart, room, whole)
 
