@@ -188,7 +188,7 @@ def test_an_audit_shows_its_diversities_and_writes_them_down():
     before, after, top = (getattr(found.diversity, name)["pairs"] for name in ("before", "after", "top"))
     assert rows["diversity, pairs"] == f"{before:.4g} before, {after:.4g} after, {top:.4g} of the best by score"
     shown = f"+{100 * gain.mean:.1f} %  (+{100 * gain.low:.1f} % … +{100 * gain.high:.1f} %; n {gain.n:,})"
-    assert rows["over all reached"] == shown
+    assert rows["gain over all reached"] == shown
     written = json.loads(json.dumps(found.to_dict()))["diversity"]
     assert written["over_before"]["pairs"]["mean"] == gain.mean
     assert written["n_modified"] == found.diversity.n_modified
@@ -210,9 +210,7 @@ def test_each_split_is_what_an_audit_of_its_certificate_finds():
         assert (split.n_queries, split.n_modified) == (80, found.n_modified)
     rows = dict(splits._rows())
     means = [split.over_before["pairs"].mean for split in splits.diversity]
-    assert rows["diversity over all reached"].startswith(
-        f"{np.mean(means):.4f}  ({min(means):.4f} … {max(means):.4f}), n "
-    )
+    assert rows["gain over all reached"].startswith(f"{np.mean(means):.4f}  ({min(means):.4f} … {max(means):.4f}), n ")
     assert rows["modified lists"].startswith(f"{np.mean([s.share_modified for s in splits.diversity]):.4f}")
 
 

@@ -85,8 +85,8 @@ class Splits:
         shares = np.array([each.share_modified for each in known])
         rows: list[tuple[str, object]] = [("modified lists", _spoken(shares))]
         for name, gains in (
-            ("diversity over all reached", [each.over_before["pairs"] for each in known]),
-            ("over best by score", [each.over_top["pairs"] for each in known]),
+            ("gain over all reached", [each.over_before["pairs"] for each in known]),
+            ("gain over best by score", [each.over_top["pairs"] for each in known]),
         ):
             means = np.array([gain.mean for gain in gains if gain is not None])
             lists = [gain.n for gain in gains if gain is not None]

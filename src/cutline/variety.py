@@ -63,7 +63,7 @@ class Variety:
             if None not in means:
                 before, after, top = (f"{mean:.4g}" for mean in means)
                 yield f"diversity, {denominator}", f"{before} before, {after} after, {top} of the best by score"
-        for name, gains in (("over all reached", self.over_before), ("over best by score", self.over_top)):
+        for name, gains in (("gain over all reached", self.over_before), ("gain over best by score", self.over_top)):
             if (gain := gains["pairs"]) is not None:
                 span = f"({gain.low:+.1%} … {gain.high:+.1%}; n {gain.n:,})"
                 yield name, f"{gain.mean:+.1%}  {span}".replace("%", " %")
