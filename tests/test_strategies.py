@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -261,6 +262,7 @@ def test_a_rule_says_what_a_certificate_needs():
         ({"strategy": 3}, r"strategy must be a name or a function \(scores, distances, max_size\) → positions, got 3"),
         ({"strategy": Every}, "strategy must be a name or a function .* got <class"),
         ({"strategy": lambda s, d, m: [0]}, "strategy must have a name, for a certificate to write down, .* with def"),
+        ({"strategy": partial(at_random, rng=None)}, "strategy must have a name, .* got functools.partial"),
         ({"trade_off": 0.5}, "trade_off is for 'mmr', 'msd', 'dpp', 'cover', got it with 'eliminate'"),
         ({"strategy": "mmr", "trade_off": 1.5}, r"trade_off must be in \[0, 1\], got 1.5"),
         ({"strategy": "mmr", "trade_off": "x"}, "trade_off must be a number, got 'x'"),

@@ -123,8 +123,8 @@ def test_vectors_of_items_that_no_query_holds_may_be_anything():
         ({"a": [1.0]}, None, "3 items have no vector, first query 0 at position 0 .*, item 'b'; give 'b' a vector"),
         ({1: [1.0], 2: [2.0]}, None, "4 items have no vector, .* Ids of vectors are such as 1: write them alike."),
         ({}, None, "4 items have no vector"),
-        ({**TABLE, "d": [1.0]}, None, r"one length, got shape \(2,\) for item 'a' and \(1,\) for item 'd'; correct it"),
-        ({**TABLE, "d": 1.0}, None, r"got shape \(2,\) for item 'a' and \(\) for item 'd'"),
+        ({**TABLE, "d": [1.0]}, None, r"one length, got shape \(2,\) for item 'b' and \(1,\) for item 'd'; correct it"),
+        ({**TABLE, "d": 1.0}, None, r"got shape \(2,\) for item 'b' and \(\) for item 'd'"),
         ({**TABLE, "d": [1.0, np.nan]}, None, "vectors must be finite, got NaN or infinity for query 2 at position 2"),
         ({item: ["x", "y"] for item in TABLE}, None, "vectors must be numbers of shape"),
         (OWN, None, r"vectors must be {item id: vector}, or an array with item_ids=, got ndarray of shape \(6, 2\)"),
@@ -156,3 +156,14 @@ def test_items_without_ids_cannot_be_looked_up():
 def test_rows_that_lead_to_no_vector_are_refused(rows, vectors, message):
     with pytest.raises(InputError, match=message):
         cl.Queries(np.arange(6.0), [0, 6], vectors=vectors, vector_rows=rows)
+
+
+def test_vectors_of_a_table_that_cannot_be_measured_are_named_by_an_item_that_has_them():
+    queries = made().with_vectors({**TABLE, "c": [0.0, 0.0], "unused": [0.0, 0.0]})
+    with pytest.raises(
+        InputError, match=r"not be all zero, for cosine distances, got .* query 1 at position 1 .* item 'c'"
+    ):
+        cl.calibrate(
+            queries, loss=cl.FalseDiscovery(cl.Grade(1)), alpha=0.3, delta=0.1, sets=cl.Diverse(1, distance="cosine"),
+            thresholds=[0.5],
+        )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from cutline._arrays import checked_ids, counted, plain_array, plain_scalar, same_length, vectors_of, whole_numbers
+from cutline._arrays import checked_ids, counted, plain_array, same_length, vectors_of, whole_numbers
 from cutline._display import shown
 from cutline._tables import place_of
 from cutline.errors import InputError
@@ -42,47 +42,49 @@ def table_for(queries: Queries, vectors: Any, item_ids: Any) -> tuple[Array, Int
     """A table of vectors, and the row of it that belongs to each item of the queries, found by item id."""
     if queries.item_ids is None:
         raise InputError("queries have no item ids, by which their vectors could be found; pass vectors= per item")
-    wanted, which = np.unique(queries.item_ids, return_inverse=True)
     if item_ids is None:
         if not isinstance(vectors, Mapping):
             raise InputError(
                 f"vectors must be {{item id: vector}}, or an array with item_ids=, got {shown(cast('object', vectors))}"
             )
         given = cast("Mapping[Any, Any]", vectors)
-        _rows_of(queries, wanted, {item: row for row, item in enumerate(given)})
-        return _stacked(wanted, [given[item] for item in wanted.tolist()]), which.reshape(-1).astype(np.int64)
+        used: dict[Any, int] = {}
+        for item in queries.item_ids.tolist():
+            used.setdefault(item, len(used))
+        _rows_of(queries, {item: row for row, item in enumerate(given)})
+        return _stacked([(item, given[item]) for item in used]), _rows_of(queries, used)
     given_ids = plain_array("item_ids", item_ids)
     checked, table = checked_ids("item_ids", given_ids, len(given_ids)), vectors_of(vectors, len(given_ids))
     known: dict[Any, int] = {}
     for row, item in enumerate(checked.tolist()):
         if known.setdefault(item, row) != row:
             raise InputError(f"item_ids must name each item once, got {item!r} in rows {known[item]} and {row}")
-    return table, _rows_of(queries, wanted, known)[which.reshape(-1)]
+    return table, _rows_of(queries, known)
 
 
-def _rows_of(queries: Queries, wanted: Array, known: Mapping[Any, int]) -> Ints:
-    """The row of each item wanted; an item without a vector is named, with a query it stands in."""
-    rows = np.array([known.get(item, -1) for item in wanted.tolist()], dtype=np.int64)
-    for i in np.flatnonzero(rows < 0)[:1]:
-        item, ids = plain_scalar(wanted[i]), cast(Array, queries.item_ids)
-        row = int(np.flatnonzero(ids == wanted[i])[0])
-        missing, hint = int((rows < 0).sum()), ""
-        if missing == len(rows) and known:
+def _rows_of(queries: Queries, known: Mapping[Any, int]) -> Ints:
+    """The row of each item; an item without a vector is named, with a query it stands in."""
+    ids = cast(Array, queries.item_ids).tolist()
+    rows = np.array([known.get(item, -1) for item in ids], dtype=np.int64)
+    lost = np.flatnonzero(rows < 0)
+    if len(lost):
+        missing, hint = len({ids[row] for row in lost}), ""
+        if len(lost) == len(rows) and known:
             hint = f" Ids of vectors are such as {next(iter(known))!r}: write them alike."
         raise InputError(
-            f"{counted(missing, 'item has', 'items have')} no vector, first {place_of(queries, row)}; give {item!r} a "
-            f"vector, or drop the item.{hint}"
+            f"{counted(missing, 'item has', 'items have')} no vector, first {place_of(queries, int(lost[0]))}; give "
+            f"{ids[lost[0]]!r} a vector, or drop the item.{hint}"
         )
     return rows
 
 
-def _stacked(ids: Array, vectors: list[Any]) -> Array:
-    """Vectors of one length as one array."""
-    sizes = np.array([np.size(vector) if np.ndim(vector) == 1 else -1 for vector in vectors], dtype=np.int64)
+def _stacked(vectors: list[tuple[Any, Any]]) -> Array:
+    """Vectors of one length, by item, as one array."""
+    sizes = np.array([np.size(one) if np.ndim(one) == 1 else -1 for _, one in vectors], dtype=np.int64)
     for i in np.flatnonzero((sizes < 1) | (sizes != sizes[:1]))[:1]:
-        first, here = plain_scalar(ids[0]), plain_scalar(ids[i])
+        (first, one), (item, other) = vectors[0], vectors[int(i)]
         raise InputError(
-            f"vectors must be lists of numbers of one length, got shape {np.shape(vectors[0])} for item {first!r} and "
-            f"{np.shape(vectors[i])} for item {here!r}; correct it"
+            f"vectors must be lists of numbers of one length, got shape {np.shape(one)} for item {first!r} and "
+            f"{np.shape(other)} for item {item!r}; correct it"
         )
-    return vectors_of(np.array(vectors) if vectors else np.empty((0, 1)), len(vectors))
+    return vectors_of(np.array([one for _, one in vectors]) if vectors else np.empty((0, 1)), len(vectors))

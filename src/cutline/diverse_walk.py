@@ -19,7 +19,6 @@ from cutline.cutting import Lists, Stretch
 from cutline.diversity import NO_ROWS, ranked
 from cutline.losses import Miss
 from cutline.sets import Diverse
-from cutline.strategies import Candidates
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -122,7 +121,7 @@ class DiverseWalk:
 
     def _choose(self, first: int, queries: Integers, reached: Integers, counts: Integers) -> None:
         """What any other strategy chooses, asked once for each set of items."""
-        lists, chooser, most = self.lists, self.rule.chooser, self.rule.max_size
+        lists, most = self.lists, self.rule.max_size
         for here, query in enumerate(queries.tolist()):
             begin, end = int(lists.offsets[query]), int(lists.offsets[query + 1])
             codes, candidates = lists.badness.codes[begin:end], None
@@ -131,10 +130,8 @@ class DiverseWalk:
                 if count > most:
                     if candidates is None:
                         own = vectors_at(self.vectors, lists.vector_rows, slice(begin, end))
-                        candidates = Candidates.of(
-                            lists.scores[begin:end], own, distance=self.rule.distance, seed=self.rule.seed
-                        )
-                    rows = candidates.chosen(chooser, count, most)
+                        candidates = self.rule.candidates(lists.scores[begin:end], own)
+                    rows = candidates.chosen(count, most)
                 kept = codes[rows]
                 judged = kept[kept >= 0].astype(np.int64)
                 counts[reached[:, here] == count, here] = len(rows), len(judged), judged.sum()

@@ -156,6 +156,10 @@ class Diverse:
         """The strategy, ready to be called."""
         return chooser_of(self.strategy, self.trade_off)
 
+    def candidates(self, scores: Floats, vectors: Vectors) -> Candidates:
+        """One list as the strategy sees it."""
+        return Candidates.of(scores, vectors, distance=self.distance, chooser=self.chooser, seed=self.seed)
+
     @property
     def kind(self) -> int:
         """The distance as compiled loops know it."""
@@ -174,13 +178,12 @@ class Diverse:
         """The chosen rows of many lists, best first and list after list, and how many of each. Vectors were checked."""
         if self.strategy == "eliminate":
             return eliminated(scores, vectors, vector_rows, offsets, threshold, self.max_size, self.kind)
-        chooser, chosen = self.chooser, [NO_ROWS]
+        chosen = [NO_ROWS]
         for begin, end in pairwise(offsets.tolist()):
             count = int(np.count_nonzero(scores[begin:end] >= threshold))
             if count > self.max_size:
                 own = vectors_at(vectors, vector_rows, slice(begin, end))
-                candidates = Candidates.of(scores[begin:end], own, distance=self.distance, seed=self.seed)
-                rows = candidates.chosen(chooser, count, self.max_size)
+                rows = self.candidates(scores[begin:end], own).chosen(count, self.max_size)
             else:
                 rows = np.argsort(-scores[begin:end], kind="stable")[:count]
             chosen.append(begin + rows)

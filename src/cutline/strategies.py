@@ -58,10 +58,9 @@ def by_pyversity(name: str, trade_off: float) -> Strategy:
 def name_of(strategy: Any) -> str:
     """What a certificate calls a strategy of one's own: its `name`, or that of the function or class."""
     name = getattr(strategy, "name", None) or getattr(strategy, "__name__", None) or type(strategy).__name__
-    if not isinstance(name, str) or name == "<lambda>":
-        raise InputError(
-            f"strategy must have a name, for a certificate to write down, got {shown(strategy)}; define it with def"
-        )
+    if not isinstance(name, str) or name in ("<lambda>", "partial"):
+        came = shown(cast("object", strategy))
+        raise InputError(f"strategy must have a name, for a certificate to write down, got {came}; define it with def")
     return name
 
 
@@ -93,12 +92,13 @@ class Chooser:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """One list as strategies see it: in an order that follows from scores and vectors, not from that of the items.
+    """One list as a strategy sees it: in an order that follows from scores and vectors, not from that of the items.
 
     order: the row of each item in the list; scores, distances and vectors in that order; seed: a hash of the scores
-    and vectors of the whole list, keyed by the seed of the rule.
+    and vectors of the whole list, keyed by the seed of the rule, where the strategy takes chance.
     """
 
+    chooser: Chooser
     order: Integers
     scores: Floats
     distances: Floats
@@ -106,7 +106,7 @@ class Candidates:
     seed: int
 
     @classmethod
-    def of(cls, scores: Floats, vectors: Vectors, *, distance: str, seed: int) -> Candidates:
+    def of(cls, scores: Floats, vectors: Vectors, *, distance: str, chooser: Chooser, seed: int) -> Candidates:
         """The candidates of one list, from one score and one vector per item."""
         places = np.arange(len(scores))
         precomputed = distance == "precomputed"
@@ -117,31 +117,34 @@ class Candidates:
         if bool((scores[order[1:]] == scores[order[:-1]]).any()):
             bytes_of = [row.tobytes() for row in meaning]
             order = np.array(sorted(places.tolist(), key=lambda i: (-scores[i], bytes_of[i], i)), dtype=np.int64)
-        hashed = keyed_hash(seed)
-        hashed.update(np.asarray(scores[order] + 0.0, dtype="<f8").tobytes())
-        hashed.update(meaning[order].tobytes())
         return cls(
+            chooser,
             order,
             scores[order],
             apart[np.ix_(order, order)],
-            None if precomputed else np.asarray(vectors, dtype=np.float64)[order],
-            int.from_bytes(hashed.digest(), "big"),
+            None if precomputed else meaning[order],
+            _hashed(scores[order], meaning[order], seed) if "rng" in chooser.wishes else 0,
         )
 
-    def chosen(self, chooser: Chooser, count: int, max_size: int) -> Integers:
-        """The rows that a strategy chooses of the best `count` items, best first, after a check of what it gives."""
-        if count <= max_size:
-            positions = np.arange(count)
-        else:
-            extra: dict[str, Any] = {}
-            if "vectors" in chooser.wishes:
-                extra["vectors"] = None if self.vectors is None else self.vectors[:count].copy()
-            if "rng" in chooser.wishes:
-                extra["rng"] = np.random.default_rng(self.seed)
-            given = chooser.call(self.scores[:count].copy(), self.distances[:count, :count].copy(), max_size, **extra)
-            positions = _checked_positions(chooser.name, given, count, max_size)
+    def chosen(self, count: int, max_size: int) -> Integers:
+        """The rows chosen of the best `count` items, which are more than `max_size`: best first, and checked."""
+        extra: dict[str, Any] = {}
+        if "vectors" in self.chooser.wishes:
+            extra["vectors"] = None if self.vectors is None else self.vectors[:count].copy()
+        if "rng" in self.chooser.wishes:
+            extra["rng"] = np.random.default_rng(self.seed)
+        given = self.chooser.call(self.scores[:count].copy(), self.distances[:count, :count].copy(), max_size, **extra)
+        positions = _checked_positions(self.chooser.name, given, count, max_size)
         rows = self.order[positions]
         return rows[np.lexsort((rows, -self.scores[positions]))]
+
+
+def _hashed(scores: Floats, meaning: Floats, seed: int) -> int:
+    """BLAKE2b-128 of the scores and vectors of a list, in their own order, keyed by a seed."""
+    hashed = keyed_hash(seed)
+    hashed.update(np.asarray(scores + 0.0, dtype="<f8").tobytes())
+    hashed.update(np.ascontiguousarray(meaning, dtype="<f8").tobytes())
+    return int.from_bytes(hashed.digest(), "big")
 
 
 def _checked_positions(name: str, given: Any, count: int, max_size: int) -> Integers:
