@@ -288,3 +288,18 @@ def test_the_most_diverse_set_is_the_same_by_both_denominators_and_the_ratio_is_
 def test_what_has_no_diversity_is_refused(vectors, how, message):
     with pytest.raises(InputError, match=message):
         diversity_of(vectors, **{"max_size": 2, **how})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (([0.1, 0.2], [[0.0, 1.0]], 1), "vectors must have one row per item, 2 in all, got 1"),
+        (([0.1, 0.2], np.zeros((2, 3)), 1), r"must be a square matrix, .* got shape \(2, 3\)"),
+        (([0.1, 0.2], [[0.0, -1.0], [1.0, 0.0]], 1), "must not be negative, got -1.0"),
+        (([0.1, "x"], np.zeros((2, 2)), 1), "scores must be numbers"),
+        (([0.1, 0.2], np.zeros((2, 2)), 0), "max_size must be a whole number of at least 1, got 0"),
+    ],
+)
+def test_what_cannot_be_eliminated_from_is_refused(given, message):
+    with pytest.raises(InputError, match=message):
+        eliminate(*given)

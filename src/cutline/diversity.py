@@ -13,7 +13,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import numpy.typing as npt
 
-from cutline._arrays import frozen_view, plain_array, vectors_of
+from cutline._arrays import frozen_view, numbers_of, plain_array, vectors_of
 from cutline._checks import check_one_of, check_whole
 from cutline._display import shown
 from cutline.errors import InputError
@@ -165,14 +165,17 @@ def _checked_rows(rows: npt.ArrayLike, count: int) -> Integers:
 # Elimination ------------------------------------------------------------------------------------------------------
 
 
-def eliminate(scores: Floats, distances: Floats, max_size: int) -> Integers:
+def eliminate(scores: npt.ArrayLike, distances: npt.ArrayLike, max_size: int) -> Integers:
     """While more than `max_size` items are left, remove the one with the smallest sum of distances over what is left:
     what remains is then the most diverse set that one removal can leave. Among equals the one with the lowest score
     goes first, then the one at the highest position. The prose of the paper; its pseudocode removes the largest sum.
     """
     from cutline.kernels.diversity import PRECOMPUTED
 
-    return eliminated(scores, distances, None, np.array([0, len(scores)]), -np.inf, max_size, PRECOMPUTED)[0]
+    scores, apart = numbers_of("scores", scores), vectors_of(distances, None)
+    check_one_list(apart, len(scores), "precomputed")
+    most = check_whole("max_size", max_size, least=1)
+    return eliminated(scores, apart, None, np.array([0, len(scores)]), -np.inf, most, PRECOMPUTED)[0]
 
 
 def eliminated(
