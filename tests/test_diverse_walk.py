@@ -262,6 +262,7 @@ def test_a_curve_in_chunks_is_that_of_all_queries_and_certifies_alike():
     how = {"alpha": 0.6, "delta": 0.1, "evidence": Convex()}
     found = cl.calibrate(parts, **how)
     assert found.threshold == cl.calibrate(queries, loss=LOSS, sets=rule, thresholds=grid, **how).threshold
+    assert whole.add(queries[:0]).sums.tolist() == whole.sums.tolist()
     with pytest.raises(InputError, match=r"must share .* sets"):
         whole.merge(cl.RiskCurve.empty(loss=LOSS, sets=cl.Diverse(4, distance="jaccard"), thresholds=grid))
 

@@ -41,7 +41,7 @@ class DiverseWalk:
         self.compiled = self.rule.strategy == "eliminate"
         self.ranked = ranked(lists.scores, lists.offsets)
         count = len(lists.order)
-        self.blocks = [(first, min(first + BLOCK, count)) for first in range(0, count, BLOCK)]
+        self.blocks = [(first, min(first + BLOCK, count)) for first in range(0, max(1, count), BLOCK)]
         lengths = np.diff(lists.offsets)[lists.order]
         squares = np.where(lengths > self.rule.max_size, lengths * lengths, 0)
         ends = np.cumsum(squares)
