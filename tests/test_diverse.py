@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -114,6 +116,37 @@ def test_an_edited_rule_does_not_load(tmp_path):
     path.write_text(path.read_text().replace('"max_size": 3', '"max_size": 4'))
     with pytest.raises(CertificateError, match="was edited"):
         cl.load(path)
+
+
+def noise(count: int, *, start: int) -> np.ndarray:
+    """Numbers in [0, 1) that no version of anything changes: a multiplicative hash of whole numbers, in 1/2^16."""
+    return ((np.arange(start, start + count, dtype=np.uint64) * 2654435761 % 2**32) >> 16) / 2.0**16
+
+
+def test_the_same_sets_are_chosen_as_ever():
+    """Golden file. Regenerate: WRITE_GOLDEN=1 make test ARGS="-k chosen_as_ever"
+
+    Regenerating it says that lists already calibrated are now cut otherwise: name it in the CHANGELOG.
+    """
+    found = {}
+    for distance in ("euclidean", "cosine", "jaccard", "precomputed"):
+        rule = cl.Diverse(5, distance=distance, strategy=at_random, seed=11)
+        lists = []
+        for query in range(12):
+            count = 6 + 3 * query
+            scores = np.round(noise(count, start=1_000 * query), 1 + query % 2)
+            vectors = noise(12 * count, start=50_000 + 1_000 * query).reshape(count, 12)
+            if distance == "jaccard":
+                vectors = np.floor(vectors * 1.4)
+            elif distance == "precomputed":
+                vectors = np.abs(vectors[:, :1] - vectors[:, :1].T)
+            chosen = cl.Diverse(5, distance=distance).choose(scores, vectors, 0.2).tolist()
+            lists.append({"chosen": chosen, "seed": f"{rule.candidates(scores, vectors).seed:032x}"})
+        found[distance] = lists
+    path = Path(__file__).parent / "golden" / "diverse.json"
+    if os.environ.get("WRITE_GOLDEN"):
+        path.write_text(json.dumps(found) + "\n")
+    assert json.loads(path.read_text()) == found
 
 
 # what it says -------------------------------------------------------------------------------------------------------
