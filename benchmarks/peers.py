@@ -73,3 +73,73 @@ def mapie(scores: Floats, good: npt.NDArray[np.int64], *, alpha: float, delta: f
         warnings.simplefilter("ignore")  # it warns of each empty list
         controller.calibrate(np.arange(len(scores))[:, None], good)
     return float(controller.best_predict_param[0])
+
+
+# Diverse lists ------------------------------------------------------------------------------------------------------
+
+
+def all_sets(
+    query: tuple[Floats, Floats], thresholds: Floats, most: int, choose: Any, every: int = 1
+) -> dict[int, list[int]]:
+    """What a rule keeps of one query at every threshold (or every so manieth one that gives another set), by how many
+    items reach it. Distances are worked out once."""
+    scores, vectors = query
+    wide = vectors.astype(np.float64)
+    apart = np.sqrt(((wide[:, None, :] - wide[None, :, :]) ** 2).sum(axis=2))
+    order = np.argsort(-scores, kind="stable")
+    counts = np.unique((scores[None, :] >= thresholds[:, None]).sum(axis=1))
+    return {
+        int(count): sorted(order[choose(apart[np.ix_(order[:count], order[:count])], most)].tolist())
+        for count in counts[counts > 0][::every]
+    }
+
+
+def by_row_sums(apart: Floats, most: int) -> npt.NDArray[np.int64]:
+    """Greedy elimination with row sums that are kept up to date."""
+    left = np.ones(len(apart), np.bool_)
+    sums = apart.sum(axis=1)
+    for _ in range(len(apart) - most):
+        removed = int(np.argmin(np.where(left, sums, np.inf)))
+        left[removed] = False
+        sums -= apart[removed]
+    return np.flatnonzero(left)
+
+
+def by_the_pseudocode(apart: Floats, most: int) -> npt.NDArray[np.int64]:
+    """The paper's Algorithm 2 with its rule mended: the diversity of the rest is worked out for each item that might
+    go, and the one whose rest is the most diverse goes."""
+    left = list(range(len(apart)))
+    while len(left) > most:
+        rests = [left[:place] + left[place + 1 :] for place in range(len(left))]
+        spreads = [apart[np.ix_(rest, rest)].sum() / max(most, len(rest)) for rest in rests]
+        left = rests[int(np.argmax(spreads))]
+    return np.array(left, np.int64)
+
+
+def by_pyversity(scores: Floats, vectors: Floats, *, name: str, most: int, trade_off: float) -> npt.NDArray[np.int64]:
+    """What a strategy of pyversity keeps."""
+    import pyversity
+
+    return pyversity.diversify(vectors, scores, most, strategy=name, diversity=trade_off).indices
+
+
+def objective(name: str, scores: Floats, vectors: Floats, rows: npt.NDArray[np.int64], trade_off: float) -> float:
+    """What mmr, msd and dpp make large, of a set. mmr has an order and no set: the set is put in its own greedy one."""
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    alike = unit[rows] @ unit[rows].T
+    if name == "dpp":
+        weights = np.exp((1 - trade_off) * (scores - scores.mean()) / scores.std())[rows]
+        return float(np.linalg.slogdet(weights[:, None] * alike * weights[None, :])[1])
+    alike = np.clip(alike, 0.0, 1.0)
+    if name == "msd":
+        between = (1.0 - alike)[np.triu_indices(len(rows), 1)].sum()
+        return float((1 - trade_off) * scores[rows].sum() + trade_off * between)
+    chosen: list[int] = []
+    total = 0.0
+    for _ in rows:
+        nearest = alike[:, chosen].max(axis=1) if chosen else np.zeros(len(rows))
+        gains = (1 - trade_off) * scores[rows] - trade_off * nearest
+        gains[chosen] = -np.inf
+        chosen.append(int(np.argmax(gains)))
+        total += float(gains[chosen[-1]])
+    return total

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import cycle
 from typing import Any
 
+import diverse
 import numpy as np
 import peers
 from clock import Timing, first_calls, imports, interleaved, once, plain_sort
@@ -150,6 +151,7 @@ GROUPS: dict[str, Callable[[bool], list[Row]]] = {
     "betting": betting,
     "win-rate": win_rate,
     "choose": choose,
+    **diverse.GROUPS,
     "first-use": first_use,
     "files": files,
 }

@@ -91,7 +91,8 @@ def markdown(record: dict[str, Any]) -> str:
         f"{about['processor']}, {about['cores']} cores, {about['system']}, Python {about['python']}, {versions}; "
         f"NumPy uses {', '.join(about['numpy_simd']) or 'no vector instructions'}."
     )
-    return "\n".join([*(f"| {line} |" for line in lines), "", machine_line, company(record)])
+    remarks = [f"- {remark}" for remark in dict.fromkeys(row["remark"] for row in record["rows"] if row["remark"])]
+    return "\n".join([*(f"| {line} |" for line in lines), "", machine_line, company(record), "", *remarks])
 
 
 def write_readme(record: dict[str, Any]) -> None:

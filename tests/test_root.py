@@ -13,7 +13,7 @@ import cutline as cl
 from cutline._version import __version__
 
 NAMES = """
-    Abstention AsGiven Certificate Fallback FalseDiscovery FixedSequence Grade Miss Queries RiskCurve Slates Threshold
+    Abstention AsGiven Certificate Diverse Fallback FalseDiscovery FixedSequence Grade Miss Queries RiskCurve Slates Threshold
     TopM WinRate __version__ audit calibrate datasets evidence frontier grid io load queries_needed resample
 """.split()
 

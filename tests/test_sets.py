@@ -89,7 +89,7 @@ def test_lists_are_cut_alike_on_any_number_of_threads(monkeypatch):
 def test_a_rule_says_what_a_certificate_needs():
     assert cl.Threshold().settings() == {"name": "threshold", "min_size": 0, "max_size": None}
     assert cl.Threshold(1, 3).settings() == {"name": "threshold", "min_size": 1, "max_size": 3}
-    assert {"threshold": cl.Threshold} == RULES
+    assert {"threshold": cl.Threshold, "diverse": cl.Diverse} == RULES
     assert isinstance(cl.Threshold(), SetRule)
     assert not cl.Threshold.needs_vectors
 

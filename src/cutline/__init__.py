@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from cutline.relevance import Grade, TopM
     from cutline.resampling import resample
     from cutline.sequence import Fallback, FixedSequence, grid
-    from cutline.sets import Threshold
+    from cutline.sets import Diverse, Threshold
     from cutline.slates import Slates
 
 __all__ = [
     "Abstention",
     "AsGiven",
     "Certificate",
+    "Diverse",
     "Fallback",
     "FalseDiscovery",
     "FixedSequence",
@@ -61,6 +62,7 @@ _HOME_OF = {
     "Abstention": "certificate",
     "AsGiven": "preferences",
     "Certificate": "certificate",
+    "Diverse": "sets",
     "Fallback": "sequence",
     "FalseDiscovery": "losses",
     "FixedSequence": "sequence",

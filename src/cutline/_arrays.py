@@ -124,13 +124,14 @@ def whole_numbers(name: str, values: Any) -> Ints:
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
-def vectors_of(values: Any, n_items: int) -> Array:
+def vectors_of(values: Any, n_items: int | None) -> Array:
     array = plain_array("vectors", values)
     if array.ndim != 2 or array.dtype.kind not in "biuf" or array.shape[1] == 0:
         raise InputError(
             f"vectors must be numbers of shape (n_items, d) with d at least 1, got {array.dtype} of shape {array.shape}"
         )
-    same_length("vectors", len(array), n_items, "item")
+    if n_items is not None:
+        same_length("vectors", len(array), n_items, "item")
     return np.ascontiguousarray(array, dtype=np.float32 if array.dtype.name in ("float16", "float32") else np.float64)
 
 

@@ -48,7 +48,7 @@ def query_at(queries: Queries, row: int) -> int:
     return int(np.searchsorted(queries.offsets, row, side="right")) - 1
 
 
-def _place(queries: Queries, row: int) -> str:
+def place_of(queries: Queries, row: int) -> str:
     """Where a row is, in words a user can look up."""
     query = query_at(queries, row)
     item = "" if queries.item_ids is None else f", item {plain_scalar(queries.item_ids[row])!r}"
@@ -88,22 +88,25 @@ def check_column(queries: Queries, name: Any) -> None:
 def check_values(queries: Queries) -> None:
     for row in np.flatnonzero(~np.isfinite(queries.scores))[:1]:
         raise InputError(
-            f"scores must be finite, got {float(queries.scores[row])!r} for {_place(queries, int(row))}; "
+            f"scores must be finite, got {float(queries.scores[row])!r} for {place_of(queries, int(row))}; "
             "drop the item or give it a finite score"
         )
     if queries.labels is not None:
         for row in np.flatnonzero(np.isinf(queries.labels))[:1]:
             raise InputError(
                 f"labels must be finite, or NaN where unjudged, got {float(queries.labels[row])!r} for "
-                f"{_place(queries, int(row))}; give it a finite label or NaN"
+                f"{place_of(queries, int(row))}; give it a finite label or NaN"
             )
     if queries.vectors is not None:
+        rows = queries.vector_rows
         step = max(1, (1 << 20) // queries.vectors.shape[1])  # block by block, for the mask to stay in cache
         for start in range(0, len(queries.vectors), step):
             block = queries.vectors[start : start + step]
-            for row in np.flatnonzero(~np.isfinite(block).all(axis=1))[:1]:
-                place = _place(queries, start + int(row))
-                raise InputError(f"vectors must be finite, got NaN or infinity for {place}; correct the vector")
+            for row in np.flatnonzero(~np.isfinite(block).all(axis=1))[: 1 if rows is None else None]:
+                users = np.array([start + row]) if rows is None else np.flatnonzero(rows == start + row)
+                if len(users):
+                    place = place_of(queries, int(users[0]))
+                    raise InputError(f"vectors must be finite, got NaN or infinity for {place}; correct the vector")
 
 
 def check_items(queries: Queries) -> None:
@@ -137,8 +140,10 @@ def frame_columns(queries: Queries, rows: Ints | None = None) -> tuple[dict[str,
     which: Any = slice(None) if rows is None else rows
     of_item = queries.query_of_item()[which]
     roles = {"query_id": of_item if queries.query_ids is None else queries.query_ids[of_item]}
-    kept = {"item_id": queries.item_ids, "score": queries.scores, "label": queries.labels, "vector": queries.vectors}
+    kept = {"item_id": queries.item_ids, "score": queries.scores, "label": queries.labels}
     roles |= {name: values[which] for name, values in kept.items() if values is not None}
+    if queries.vectors is not None:
+        roles["vector"] = queries.vectors[which if queries.vector_rows is None else queries.vector_rows[which]]
     n_items = queries.n_items
     extra = {n: c[which] if len(c) == n_items else c[of_item] for n, c in queries.columns.items()}
     return roles, extra
@@ -154,7 +159,8 @@ def summary_rows(queries: Queries) -> Iterator[tuple[str, object]]:
         yield "item ids", "none"
     yield "labels", _summary_of_labels(queries.labels)
     if queries.vectors is not None:
-        yield "vectors", f"{queries.vectors.shape[1]:,} x {queries.vectors.dtype}"
+        shared = "" if queries.vector_rows is None else f", {len(queries.vectors):,} shared by the items"
+        yield "vectors", f"{queries.vectors.shape[1]:,} x {queries.vectors.dtype}{shared}"
     if queries.columns:
         yield "columns", ", ".join(queries.columns)
 

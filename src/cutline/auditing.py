@@ -29,6 +29,8 @@ from cutline.cutting import (
 from cutline.errors import InputError, warn
 from cutline.evidence import Betting, Convex
 from cutline.losses import sums_by_list
+from cutline.sets import Diverse
+from cutline.variety import Variety, variety_of
 
 if TYPE_CHECKING:
     from cutline.queries import Queries
@@ -73,6 +75,7 @@ class Audit:
 
     `verdict`: "confirmed" if even the upper end of the interval is at most alpha; "holds" if the estimate is; "above"
     if one-sided p ≤ 0.01 against "the risk is at most alpha"; else "inconclusive", as is usual for a risk near alpha.
+    `diversity` says, for lists cut by `Diverse`, what the choosing did to them.
     Up to a share delta of honest calibrations are above alpha, and 1 % of audits of the others say so by chance: so
     "above" proves no defect; or the queries have changed.
     """
@@ -96,6 +99,7 @@ class Audit:
     by: dict[str, tuple[Group, ...]]
     loss: str
     calibration_data: bool
+    diversity: Variety | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain types, for JSON; an infinite threshold is None, as JSON has no infinity."""
@@ -132,6 +136,7 @@ class Audit:
             ("pooled item rate", "n/a" if self.item_rate is None else f"{self.item_rate:.4f}"),
             ("good items kept", statements.percent(self.recall)),
         ]
+        rows += [] if self.diversity is None else self.diversity.rows()
         for title, groups in (("size", self.strata), *self.by.items()):
             shown = sorted(groups, key=lambda group: -group.n_queries)[:MOST_SHOWN]
             for group in (group for group in groups if group in shown):
@@ -193,7 +198,22 @@ def audit(certificate: Certificate | Abstention, queries: Queries, *, by: str | 
         by={name: _groups(losses, sizes, *_values(queries.per_query(name))) for name in names},
         loss=certificate.loss.name,
         calibration_data=known,
+        diversity=diversity_at(certificate, queries, scores, slates.chosen, np.arange(len(queries)), resamples=1000),
     )
+
+
+def diversity_at(
+    certificate: Certificate | Abstention, queries: Queries, scores: Floats, chosen: Flags, which: Integers, *,
+    resamples: int,
+) -> Variety | None:  # fmt: skip
+    """Diversities before and after choosing, over some of the queries; None where the rule chooses by score alone."""
+    rule = certificate.sets
+    if type(rule) is not Diverse or queries.vectors is None:
+        return None
+    return variety_of(
+        rule, scores=scores, offsets=queries.offsets, vectors=queries.vectors, vector_rows=queries.vector_rows,
+        threshold=certificate.threshold, chosen=chosen, queries=which, seed=certificate.seed, resamples=resamples,
+    )  # fmt: skip
 
 
 def losses_of(certificate: Certificate | Abstention, chosen: Flags, badness: Floats, offsets: Integers) -> Floats:

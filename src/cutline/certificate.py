@@ -117,7 +117,7 @@ class Findings:
         check_vectors(queries, self.sets)
         self._warn_of_lengths(queries)
         scores = scores_of(queries, self.scoring)
-        chosen, order = cut_all(self.sets, scores, queries.offsets, queries.vectors, threshold)
+        chosen, order = cut_all(self.sets, scores, queries.offsets, queries.vectors, threshold, queries.vector_rows)
         self._warn_of_scale(chosen)
         return Slates(queries=queries, chosen=chosen, order=order)
 

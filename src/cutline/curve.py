@@ -90,7 +90,7 @@ class RiskCurve:
 
         check_is_queries(queries)
         lists = prepared(queries, loss=self.loss, scoring=self.scoring, sets=self.sets)
-        walk = walk_of(lists, self.thresholds, squares=True, losses=False)
+        walk = walk_of(lists, self.thresholds, squares=True, losses=False, entire=True)
         added = replace(
             self,
             sums=np.concatenate([stretch.sums for stretch in walk.stretches()]),

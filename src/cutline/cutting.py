@@ -13,11 +13,14 @@ import numpy.typing as npt
 
 from cutline._arrays import frozen_view, is_whole
 from cutline._display import shown
+from cutline._tables import place_of
+from cutline._vectors import vectors_at
+from cutline.diversity import check_measurable
 from cutline.errors import InputError, warn
 from cutline.losses import FalseDiscovery, Loss, Miss, sums_by_list
 from cutline.preferences import SCORINGS, Scoring
 from cutline.relevance import RELEVANCES, Badness, Relevance
-from cutline.sets import RULES, SetRule, Threshold
+from cutline.sets import RULES, Diverse, SetRule, Threshold
 
 if TYPE_CHECKING:
     from cutline.queries import Queries
@@ -41,6 +44,7 @@ class Lists:
     rule: SetRule
     order: Integers
     vectors: npt.NDArray[Any] | None = None
+    vector_rows: Integers | None = None
 
     def reordered(self, order: Integers) -> Lists:
         """The same lists with another order of the queries, or with fewer of them."""
@@ -86,13 +90,17 @@ def prepared(queries: Queries, *, loss: Loss, scoring: Scoring, sets: SetRule) -
         rule=sets,
         order=np.arange(len(queries)),
         vectors=queries.vectors,
+        vector_rows=queries.vector_rows,
     )
 
 
 def check_vectors(queries: Queries, sets: SetRule) -> None:
-    """Vectors, where the rule needs them."""
+    """Vectors, where the rule needs them, and such as its distance can measure."""
     if sets.needs_vectors and queries.vectors is None:
         raise InputError(f"queries have no vectors, and {sets.name} needs them: pass vectors=")
+    if type(sets) is Diverse and queries.vectors is not None:
+        where = partial(place_of, queries)
+        check_measurable(queries.vectors, queries.vector_rows, queries.offsets, sets.distance, where)
 
 
 def scores_of(queries: Queries, scoring: Scoring) -> Floats:
@@ -227,16 +235,23 @@ def chosen_rows(rule: SetRule, scores: Floats, vectors: npt.NDArray[Any] | None,
 
 
 def cut_all(
-    rule: SetRule, scores: Floats, offsets: Integers, vectors: npt.NDArray[Any] | None, threshold: float
+    rule: SetRule,
+    scores: Floats,
+    offsets: Integers,
+    vectors: npt.NDArray[Any] | None,
+    threshold: float,
+    vector_rows: Integers | None = None,
 ) -> tuple[npt.NDArray[np.bool_], Integers]:
     """Cut every list with any rule: the mask of chosen items, and their rows, best first and list after list."""
     if isinstance(rule, Threshold) and type(rule) is Threshold:  # a subclass may choose otherwise
         order, _ = rule.choose_all(scores, offsets, threshold)
+    elif isinstance(rule, Diverse) and type(rule) is Diverse and vectors is not None:
+        order, _ = rule.choose_all(scores, offsets, vectors, vector_rows, threshold)
     else:
-        lists = [
-            begin + chosen_rows(rule, scores[begin:end], None if vectors is None else vectors[begin:end], threshold)
-            for begin, end in pairwise(offsets)
-        ]
+        lists: list[Integers] = []
+        for begin, end in pairwise(offsets.tolist()):
+            own = None if vectors is None else vectors_at(vectors, vector_rows, slice(begin, end))
+            lists.append(begin + chosen_rows(rule, scores[begin:end], own, threshold))
         order = np.concatenate([np.empty(0, np.int64), *lists]).astype(np.int64)
     chosen = np.zeros(len(scores), np.bool_)
     chosen[order] = True

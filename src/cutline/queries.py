@@ -8,7 +8,7 @@ copied: do not write into an array after handing it over.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Self, overload
 
@@ -55,6 +55,7 @@ from cutline._tables import (
     summary_of_query,
     summary_rows,
 )
+from cutline._vectors import checked_vector_rows, table_for, vectors_at
 from cutline.errors import InputError
 
 Array = npt.NDArray[Any]
@@ -93,8 +94,9 @@ class Queries:
     """Queries x items, each query with at least one item.
 
     `scores` (n_items,) finite; `offsets` (n_queries + 1,); `labels` (n_items,), NaN where an item is unjudged;
-    `vectors` (n_items, d); `query_ids` (n_queries,) and `item_ids` (n_items,), whole numbers or text; `columns` by
-    name, one value per item or one per query (where every query has one item: per item). `backend` is the kind of
+    `vectors` (n_items, d), or, with `vector_rows` (n_items,), a table that holds the vector of each item in that row
+    (`with_vectors`); `query_ids` (n_queries,) and `item_ids` (n_items,), whole numbers or text; `columns` by name,
+    one value per item or one per query (where every query has one item: per item). `backend` is the kind of
     frame the table came from, for `to_frame`. Most tables come from `from_frame`, `from_arrays` or `from_dicts`.
     """
 
@@ -106,6 +108,7 @@ class Queries:
     item_ids: Array | None = None
     columns: Mapping[str, Array] = field(default_factory=_no_columns)
     backend: str | None = field(default=None, kw_only=True)
+    vector_rows: Ints | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         scores = numbers_of("scores", self.scores)
@@ -114,9 +117,11 @@ class Queries:
         query_ids = None if self.query_ids is None else checked_ids("query_ids", self.query_ids, n_queries)
         item_ids = None if self.item_ids is None else checked_ids("item_ids", self.item_ids, n_items)
         labels = None if self.labels is None else numbers_of("labels", self.labels, n_items)
-        vectors = None if self.vectors is None else vectors_of(self.vectors, n_items)
+        shared = self.vector_rows is not None
+        vectors = None if self.vectors is None else vectors_of(self.vectors, None if shared else n_items)
+        rows = checked_vector_rows(self.vector_rows, n_items, vectors) if shared else None
         columns = {name: column_of(name, c, n_items, n_queries) for name, c in checked_columns(self.columns).items()}
-        _fill(self, (scores, offsets, labels, vectors, query_ids, item_ids, columns, self.backend))
+        _fill(self, (scores, offsets, labels, vectors, query_ids, item_ids, columns, self.backend, rows))
         check_queries(self)
         check_values(self)
         check_items(self)
@@ -214,6 +219,13 @@ class Queries:
         item_ids = objects_of([item for listed in run.values() for item in listed])
         return cls(*unchecked(scores, offsets, labels, None, objects_of(list(run)), item_ids, {}))
 
+    def with_vectors(self, vectors: Any, *, item_ids: npt.ArrayLike | None = None) -> Self:
+        """The same queries with vectors found by item id: in {item id: vector}, or in an array (n_vectors, d) whose
+        rows belong to `item_ids`. Each vector is kept once, in however many queries its item stands.
+        """
+        table, rows = table_for(self, vectors, item_ids)
+        return replace(self, vectors=table, vector_rows=rows, columns=dict(self.columns))
+
     # What it holds --------------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -271,7 +283,8 @@ class Queries:
     def _query(self, i: int) -> Query:
         rows = slice(int(self.offsets[i]), int(self.offsets[i + 1]))
         columns = {n: c[rows] if len(c) == self.n_items else plain_scalar(c[i]) for n, c in self.columns.items()}
-        labels, vectors, items = (None if a is None else a[rows] for a in (self.labels, self.vectors, self.item_ids))
+        labels, items = (None if a is None else a[rows] for a in (self.labels, self.item_ids))
+        vectors = None if self.vectors is None else vectors_at(self.vectors, self.vector_rows, rows)
         return Query(self.id_of(i), self.scores[rows], labels, vectors, items, columns)
 
     # Fewer queries, other orders ------------------------------------------------------------------------------------
@@ -290,10 +303,11 @@ class Queries:
 
     def _taken(self, queries: slice | Ints, items: slice | Ints, offsets: Ints) -> Self:
         columns = {n: c[items] if len(c) == self.n_items else c[queries] for n, c in self.columns.items()}
-        labels, vectors, ids = (None if a is None else a[items] for a in (self.labels, self.vectors, self.item_ids))
+        labels, ids, rows = (None if a is None else a[items] for a in (self.labels, self.item_ids, self.vector_rows))
+        vectors = self.vectors if self.vectors is None or rows is not None else self.vectors[items]
         query_ids = None if self.query_ids is None else self.query_ids[queries]
         taken = object.__new__(type(self))  # the rows were checked when this table was made
-        _fill(taken, (self.scores[items], offsets, labels, vectors, query_ids, ids, columns, self.backend))
+        _fill(taken, (self.scores[items], offsets, labels, vectors, query_ids, ids, columns, self.backend, rows))
         return taken
 
     def split(self, share_or_count: float, *, rng: int | np.random.Generator) -> tuple[Self, Self]:

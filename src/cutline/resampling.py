@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cutline._checks import check_level, check_whole, generator_of
 from cutline._display import html_table, text_table
 from cutline._tables import check_is_queries
-from cutline.auditing import figures_of, losses_of, mean_of
+from cutline.auditing import diversity_at, figures_of, losses_of, mean_of
 from cutline.calibration import calibrate
 from cutline.certificate import Certificate
 from cutline.curve import check_pieces
@@ -22,7 +22,8 @@ from cutline.evidence import Evidence
 from cutline.losses import Loss
 from cutline.preferences import AsGiven, Scoring
 from cutline.sequence import TestingOrder
-from cutline.sets import SetRule, Threshold
+from cutline.sets import Diverse, SetRule, Threshold
+from cutline.variety import Variety
 
 if TYPE_CHECKING:
     from cutline.queries import Queries
@@ -39,7 +40,8 @@ class Splits:
 
     `size_of_one` is the list length of one random held-out query, as the paper records it. The splits share
     queries, so the share of risks above alpha is only roughly what delta bounds, and these are risks on held-out
-    queries, not true ones.
+    queries, not true ones. `diversity` holds, for lists cut by `Diverse`, one `Variety` per split, None where
+    calibration abstained.
     """
 
     alpha: float
@@ -53,6 +55,7 @@ class Splits:
     size_of_one: Floats
     share_nonempty: Floats
     item_rate: Floats
+    diversity: tuple[Variety | None, ...] = ()
 
     def __len__(self) -> int:
         return len(self.certified)
@@ -71,7 +74,25 @@ class Splits:
             ("threshold", _spoken(self.threshold)),
             ("mean list size", _spoken(self.mean_size)),
             ("non-empty lists", _spoken(self.share_nonempty)),
+            *self._rows_of_diversity(),
         ]
+
+    def _rows_of_diversity(self) -> list[tuple[str, object]]:
+        """Shares of modified lists and relative gains, by number of pairs, of the splits that have them."""
+        known = [each for each in self.diversity if each is not None]
+        if not known:
+            return []
+        shares = np.array([each.share_modified for each in known])
+        rows: list[tuple[str, object]] = [("modified lists", _spoken(shares))]
+        for name, gains in (
+            ("gain over all reached", [each.over_before["pairs"] for each in known]),
+            ("gain over best by score", [each.over_top["pairs"] for each in known]),
+        ):
+            means = np.array([gain.mean for gain in gains if gain is not None])
+            lists = [gain.n for gain in gains if gain is not None]
+            if lists:
+                rows.append((name, f"{_spoken(means)}, n {min(lists):,} … {max(lists):,}"))
+        return rows
 
     def _title(self) -> str:
         parts = f"{self.n_calibration:,} to calibrate, {self.n_held_out:,} held out"
@@ -120,6 +141,7 @@ def resample(
     outcomes = np.full((repeats, 6), np.nan)
     badness = badness_of(queries, loss.relevance).shares()
     scores = scores_of(queries, scoring)
+    diversity: list[Variety | None] = [None] * repeats
     for repeat in range(repeats):
         order = generator.permutation(len(queries))
         one = int(generator.integers(len(queries) - n_calibration))
@@ -139,9 +161,12 @@ def resample(
                 seed=seed + repeat,
             )
         if isinstance(certificate, Certificate):
-            chosen, _ = cut_all(sets, scores, queries.offsets, queries.vectors, certificate.threshold)
+            chosen, _ = cut_all(
+                sets, scores, queries.offsets, queries.vectors, certificate.threshold, queries.vector_rows
+            )
             held_out = np.sort(order[n_calibration:])
             outcomes[repeat] = _measured(certificate, queries, chosen, badness, held_out, one)
+            diversity[repeat] = diversity_at(certificate, queries, scores, chosen, held_out, resamples=200)
     return Splits(
         alpha=alpha,
         delta=delta,
@@ -154,6 +179,7 @@ def resample(
         size_of_one=outcomes[:, 3],
         share_nonempty=outcomes[:, 4],
         item_rate=outcomes[:, 5],
+        diversity=tuple(diversity) if type(sets) is Diverse else (),
     )
 
 

@@ -71,7 +71,7 @@ class Search:
         lists = cast(Lists, self.lists)
         ascending, place = np.unique(thresholds, return_inverse=True)
         ordered = ascending[::-1].copy() if self.falling else ascending
-        walk = walk_of(lists, ordered, squares=False, losses=True)
+        walk = walk_of(lists, ordered, squares=False, losses=True, entire=True)
         losses = np.concatenate([stretch.losses for stretch in walk.stretches()])
         return np.ascontiguousarray((losses[::-1] if self.falling else losses)[place])
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from cutline._checks import check_whole
+from cutline._checks import check_number, check_one_of, check_seed, check_whole
+from cutline._display import shown
+from cutline._vectors import vectors_at
+from cutline.diversity import DISTANCES, NO_ROWS, Distance, check_one_list, eliminated
 from cutline.errors import InputError
+from cutline.strategies import PYVERSITY, STRATEGIES, Candidates, Chooser, Strategy, chooser_of
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+Vectors = npt.NDArray[Any]
 UNLIMITED = np.iinfo(np.int64).max
 
 
@@ -96,4 +102,103 @@ class Threshold:
         return {"name": self.name, "min_size": self.min_size, "max_size": self.max_size}
 
 
-RULES: dict[str, type[Any]] = {rule.name: rule for rule in (Threshold,)}
+@dataclass(frozen=True, slots=True)
+class Diverse:
+    """Keep the items with score ≥ λ; where these are more than `max_size`, the ones that `strategy` chooses of them.
+
+    `strategy="eliminate"` removes, until `max_size` are left, the item with the smallest sum of distances to the
+    others left; among equals the lowest score goes first, then the highest position. "mmr", "msd", "dpp" and "cover"
+    are those of the pyversity package (extra `diversity`), with `trade_off` from 0 (relevance alone) to 1 (diversity
+    alone; 0.5 by default). Or a function of one's own, `(scores, distances, max_size) → positions`, see
+    `strategies.Strategy`; one that is random takes `rng`, whose numbers follow from the list itself and from `seed`.
+
+    `distance` is "euclidean", "cosine", "jaccard" (vectors of 0 and 1), or "precomputed": the vector of an item then
+    holds its distances to the items of its own list, in their order, padded to the longest list. Whatever the
+    distance and the strategy, the promise is about the lists that come out.
+    """
+
+    max_size: int
+    _: KW_ONLY
+    distance: Distance = "euclidean"
+    strategy: str | Strategy = "eliminate"
+    trade_off: float | None = None
+    seed: int = 0
+    name: ClassVar[str] = "diverse"
+    needs_vectors: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "max_size", check_whole("max_size", self.max_size, least=1))
+        object.__setattr__(self, "seed", check_seed(self.seed))
+        check_one_of("distance", self.distance, DISTANCES)
+        if isinstance(self.strategy, str):
+            check_one_of("strategy", self.strategy, STRATEGIES)
+        elif not callable(self.strategy) or isinstance(self.strategy, type):
+            raise InputError(
+                "strategy must be a name or a function (scores, distances, max_size) → positions, got "
+                f"{shown(self.strategy)}"
+            )
+        _ = self.chooser
+        if self.strategy in PYVERSITY:
+            self._check_pyversity()
+        elif self.trade_off is not None:
+            raise InputError(f"trade_off is for {', '.join(map(repr, PYVERSITY))}, got it with {self.chooser.name!r}")
+
+    def _check_pyversity(self) -> None:
+        if self.distance == "precomputed":
+            raise InputError(f"strategy {self.strategy!r} needs vectors, which precomputed distances are not")
+        trade_off = check_number("trade_off", 0.5 if self.trade_off is None else self.trade_off)
+        if not 0.0 <= trade_off <= 1.0:
+            raise InputError(f"trade_off must be in [0, 1], got {shown(self.trade_off)}")
+        object.__setattr__(self, "trade_off", trade_off)
+
+    @property
+    def chooser(self) -> Chooser:
+        """The strategy, ready to be called."""
+        return chooser_of(self.strategy, self.trade_off)
+
+    def candidates(self, scores: Floats, vectors: Vectors) -> Candidates:
+        """One list as the strategy sees it."""
+        return Candidates.of(scores, vectors, distance=self.distance, chooser=self.chooser, seed=self.seed)
+
+    @property
+    def kind(self) -> int:
+        """The distance as compiled loops know it."""
+        return DISTANCES.index(self.distance)
+
+    def choose(self, scores: Floats, vectors: Vectors | None, threshold: float) -> Integers:
+        """The chosen rows of one list, best first."""
+        if vectors is None:
+            raise InputError(f"vectors are wanted, as {self.name} needs them")
+        check_one_list(vectors, len(scores), self.distance)
+        return self.choose_all(scores, np.array([0, len(scores)]), vectors, None, threshold)[0]
+
+    def choose_all(
+        self, scores: Floats, offsets: Integers, vectors: Vectors, vector_rows: Integers | None, threshold: float
+    ) -> tuple[Integers, Integers]:
+        """The chosen rows of many lists, best first and list after list, and how many of each. Vectors were checked."""
+        if self.strategy == "eliminate":
+            return eliminated(scores, vectors, vector_rows, offsets, threshold, self.max_size, self.kind)
+        chosen = [NO_ROWS]
+        for begin, end in pairwise(offsets.tolist()):
+            count = int(np.count_nonzero(scores[begin:end] >= threshold))
+            if count > self.max_size:
+                own = vectors_at(vectors, vector_rows, slice(begin, end))
+                rows = self.candidates(scores[begin:end], own).chosen(count, self.max_size)
+            else:
+                rows = np.argsort(-scores[begin:end], kind="stable")[:count]
+            chosen.append(begin + rows)
+        return np.concatenate(chosen), np.array([len(rows) for rows in chosen[1:]], dtype=np.int64)
+
+    def settings(self) -> dict[str, Any]:
+        """What a certificate writes down of it; a strategy of one's own is passed again to `load`, in its rule."""
+        settings: dict[str, Any] = {"name": self.name, "max_size": self.max_size, "distance": self.distance}
+        settings |= {"strategy": self.chooser.name, "seed": self.seed}
+        if self.trade_off is not None:
+            settings["trade_off"] = self.trade_off
+        if not isinstance(self.strategy, str):
+            own = getattr(self.strategy, "settings", None)
+            settings |= {"custom": True, **({"strategy_settings": own()} if callable(own) else {})}
+        return settings
+
+
+RULES: dict[str, type[Any]] = {rule.name: rule for rule in (Threshold, Diverse)}

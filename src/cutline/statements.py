@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from cutline.losses import LOSSES, FalseDiscovery, Loss, Miss
 from cutline.preferences import SCORINGS
 from cutline.relevance import RELEVANCES, Grade, Relevance, TopM
-from cutline.sets import RULES, Threshold
+from cutline.sets import RULES, Diverse, Threshold
 
 APPROXIMATE = "Approximate only: this relies on the normal limit and has no finite-sample guarantee."
 
@@ -129,17 +129,27 @@ def what_is_kept(spoken: Spoken) -> str:
     sets, scoring = spoken.sets, spoken.scoring
     bounds: list[str] = []
     least, most = getattr(sets, "min_size", 0), getattr(sets, "max_size", None)
+    if type(sets) is Diverse:
+        bounds.append(f"where these are more than {most}, at most {most} of them, chosen by {chosen_by(sets)}")
+        most = None
     if least:
         bounds.append(f"always the best {least}")
     if most is not None:
         bounds.append(f"at most the best {most}")
     extra = f" ({', '.join(bounds)})" if bounds else ""
-    rule = "" if type(sets) is Threshold else f", then apply the rule {called(sets)}"
+    rule = "" if type(sets) in (Threshold, Diverse) else f", then apply the rule {called(sets)}"
     which = {
         "as-given": "",
         "win-rate": f" in win rate within their list (scale {number(getattr(scoring, 'scale', 1.0))})",
     }.get(called(scoring), f" by the scoring {called(scoring)}")
     return f"Keep items scoring ≥ {number(spoken.threshold)}{which}{extra}{rule}."
+
+
+def chosen_by(sets: Diverse) -> str:
+    """The strategy of a diverse rule, with what its choice depends on."""
+    if sets.trade_off is not None:
+        return f"{sets.chooser.name} of pyversity, trade-off {number(sets.trade_off)}"
+    return f"{sets.chooser.name} on {sets.distance} distances"
 
 
 def certified(spoken: Spoken) -> str:
@@ -155,6 +165,11 @@ def certified(spoken: Spoken) -> str:
     )
     if spoken.sample:
         promise += f" Another {spoken.sample:,} queries drew the thresholds to test and did not calibrate."
+    if type(spoken.sets) is Diverse:
+        promise += (
+            f" The promise holds for the lists after at most {spoken.sets.max_size} items are chosen by "
+            f"{chosen_by(spoken.sets)}; not for any other number, vectors or selection."
+        )
     if caution := emptiness(spoken.share_nonempty, spoken.risk_given_nonempty, spoken.loss.name):
         promise += f"\n{caution}"
     return f"{what_is_kept(spoken)} {promise}\n\nNot promised:\n{bullets(not_promised(spoken))}"

@@ -1,6 +1,7 @@
 """Losses of scored lists along a walk of thresholds, block by block, no block before it is asked for.
 
 `EvenWalk` is for the built-in losses with a plain threshold: every item has one step, and compiled loops do the rest.
+`DiverseWalk`, in a file of its own, is for these losses with lists that a strategy chooses from.
 `AnyWalk` is for every other rule or loss: it cuts every list at every threshold, as the definition says.
 """
 
@@ -14,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cutline.cutting import Lists, Stretch, cut_all, sums_of, units_of
+from cutline.diverse_walk import DiverseWalk
 from cutline.losses import FalseDiscovery, Miss, sums_by_list
-from cutline.sets import Threshold
+from cutline.sets import Diverse, Threshold
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -31,10 +33,12 @@ class Walk(Protocol):
         ...
 
 
-def walk_of(lists: Lists, thresholds: Floats, *, squares: bool, losses: bool) -> Walk:
-    """The walk along given thresholds, in their order."""
+def walk_of(lists: Lists, thresholds: Floats, *, squares: bool, losses: bool, entire: bool = False) -> Walk:
+    """The walk along given thresholds, in their order; `entire` where all of it will be asked for."""
     if lists.plain:
         return EvenWalk(lists, thresholds, squares=squares, losses=losses)
+    if type(lists.rule) is Diverse and type(lists.loss) in (FalseDiscovery, Miss):
+        return DiverseWalk(lists, thresholds, losses=losses, entire=entire)
     return AnyWalk(lists, thresholds, losses=losses)
 
 
@@ -247,7 +251,7 @@ class AnyWalk:
 
     def _at(self, threshold: float) -> tuple[Integers, Integers]:
         lists = self.lists
-        chosen = cut_all(lists.rule, lists.scores, lists.offsets, lists.vectors, threshold)[0]
+        chosen = cut_all(lists.rule, lists.scores, lists.offsets, lists.vectors, threshold, lists.vector_rows)[0]
         losses = units_of(lists.loss, chosen, self.badness, lists.offsets)[lists.order]
         judged = chosen & ~np.isnan(self.badness)
         sizes = sums_by_list(chosen, lists.offsets)[lists.order].astype(np.int64)

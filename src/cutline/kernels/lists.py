@@ -221,3 +221,14 @@ def top_badness(
                 units[i] = tied
             else:
                 units[i] = one
+
+
+@compiled
+def rank_lists(scores: Floats, offsets: Integers, first: int, last: int, ranked: Integers) -> None:
+    """The rows of each list, best first; among equals the lower row leads."""
+    for query in range(first, last):
+        begin, end = offsets[query], offsets[query + 1]
+        rows = np.arange(end - begin, dtype=np.int64)
+        sort_best_first(scores[begin:end], rows, end - begin)
+        for rank in range(end - begin):
+            ranked[begin + rank] = begin + rows[rank]

@@ -373,3 +373,33 @@ def fingerprint_lists(
         low += items
         high += items * (items >> np.uint64(33) | np.uint64(1))
     return low, high
+
+
+@compiled
+def tally(
+    counts: Integers, unit: int, good_all: Integers, kind: int, first: int, sums: Integers, losses: Floats
+) -> None:
+    """Sums, and losses where these are kept, of slots first, first + 1 … from what is chosen of each:
+    counts[row, slot] = items, judged items, sum of their codes. `good_all` is the goodness of each slot's items."""
+    keep = losses.shape[0] > 0
+    for row in range(counts.shape[0]):
+        for here in range(counts.shape[1]):
+            size, judged, bad = counts[row, here, 0], counts[row, here, 1], counts[row, here, 2] * unit
+            loss = loss_units(kind, judged, bad, good_all[here])
+            sums[row, LOSS] += loss
+            sums[row, SQUARED] += squared_units(loss)
+            sums[row, LOSS_NONEMPTY] += loss if size > 0 else 0
+            sums[row, CHOSEN] += size
+            sums[row, BAD] += bad
+            sums[row, NONEMPTY] += 1 if size > 0 else 0
+            sums[row, JUDGED] += judged
+            if keep:
+                losses[row, first + here] = float(loss) / UNITS
+
+
+@compiled
+def goodness(codes: Codes, unit: int, offsets: Integers, queries: Integers, good_all: Integers) -> None:
+    """The goodness of all judged items of each query, in 1/UNITS."""
+    for here in range(queries.shape[0]):
+        for i in range(offsets[queries[here]], offsets[queries[here] + 1]):
+            good_all[here] += UNITS - np.int64(codes[i]) * unit if codes[i] >= 0 else 0

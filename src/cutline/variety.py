@@ -1,0 +1,117 @@
+"""What choosing diverse items does to lists: their diversity before and after, beside that of the best few by score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutline import statements
+from cutline._arrays import frozen_view
+from cutline.diversity import DENOMINATORS, NO_ROWS, denominators, ranked
+from cutline.sets import Diverse
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gain:
+    """By how much lists become more diverse, relative to others: the mean of Div(D)/Div(other) - 1 over the `n` lists
+    where the other one has a diversity above 0, and a bootstrap interval of that mean at 95 %."""
+
+    n: int
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variety:
+    """Diversities of modified lists, those with more than `max_size` items at or above the threshold.
+
+    `before`: mean diversity of these items; `after`: of the items chosen from them; `top`: of the best `max_size` by
+    score; each by the paper's denominator and by the number of pairs. `over_before` and `over_top` are the mean
+    relative gains, None where no list has one. Ratios want "pairs": by the paper's denominator a long list is diverse
+    because it is long, and even the most diverse choice loses most of that.
+    """
+
+    max_size: int
+    n_queries: int
+    n_modified: int
+    before: dict[str, float | None]
+    after: dict[str, float | None]
+    top: dict[str, float | None]
+    over_before: dict[str, Gain | None]
+    over_top: dict[str, Gain | None]
+
+    @property
+    def share_modified(self) -> float:
+        """The share of all lists that were chosen from."""
+        return self.n_modified / self.n_queries
+
+    def rows(self) -> Iterator[tuple[str, object]]:
+        """Lines for a table."""
+        yield "modified lists", f"{statements.percent(self.share_modified)}, {self.n_modified:,} of {self.n_queries:,}"
+        for denominator in reversed(DENOMINATORS):
+            means = [of[denominator] for of in (self.before, self.after, self.top)]
+            if None not in means:
+                before, after, top = (f"{mean:.4g}" for mean in means)
+                yield f"diversity, {denominator}", f"{before} before, {after} after, {top} of the best by score"
+        for name, gains in (("gain over all reached", self.over_before), ("gain over best by score", self.over_top)):
+            if (gain := gains["pairs"]) is not None:
+                span = f"({gain.low:+.1%} … {gain.high:+.1%}; n {gain.n:,})"
+                yield name, f"{gain.mean:+.1%}  {span}".replace("%", " %")
+
+
+def variety_of(
+    rule: Diverse, *, scores: Floats, offsets: Integers, vectors: npt.NDArray[Any], vector_rows: Integers | None,
+    threshold: float, chosen: Flags, queries: Integers, seed: int, resamples: int,
+) -> Variety:  # fmt: skip
+    """The figures of some of the queries of a table, whose lists were cut at a threshold."""
+    from cutline.kernels._compile import on_threads, spans
+    from cutline.kernels.diversity import spread_of_lists
+
+    sizes, sums = np.zeros((len(queries), 2), np.int64), np.zeros((len(queries), 3))
+    one = partial(
+        spread_of_lists, frozen_view(vectors), NO_ROWS if vector_rows is None else vector_rows, rule.kind,
+        rule.max_size, scores, ranked(scores, offsets), offsets, threshold, chosen, queries,
+    )  # fmt: skip
+    on_threads([partial(one, *span, sizes, sums) for span in spans(len(queries), least=32)])
+    modified = sizes[:, 0] > rule.max_size
+    sizes, sums = sizes[modified], sums[modified]
+    divisors = [denominators(size, rule.max_size) for size in (*sizes.T, np.full(len(sizes), rule.max_size))]
+    named: list[dict[str, Any]] = [{}, {}, {}]
+    gains: list[dict[str, Any]] = [{}, {}]
+    for place, denominator in enumerate(DENOMINATORS):
+        values = [_divided(sums[:, i], divisors[i][place]) for i in range(3)]
+        for mean, each in zip(named, values, strict=True):
+            mean[denominator] = float(np.sort(each).mean()) if len(each) else None
+        for gain, other in zip(gains, (values[0], values[2]), strict=True):
+            gain[denominator] = _gain(values[1], other, seed=seed, resamples=resamples)
+    return Variety(
+        max_size=rule.max_size, n_queries=len(queries), n_modified=int(modified.sum()),
+        before=named[0], after=named[1], top=named[2], over_before=gains[0], over_top=gains[1],
+    )  # fmt: skip
+
+
+def _divided(sums: Floats, divisors: npt.NDArray[Any]) -> Floats:
+    """Diversities; 0 where a list has no pair."""
+    return np.divide(sums, divisors, out=np.zeros_like(sums), where=divisors > 0)
+
+
+def _gain(after: Floats, other: Floats, *, seed: int, resamples: int) -> Gain | None:
+    """The mean relative gain, with a percentile bootstrap over lists; sorted first, so that their order is no
+    matter."""
+    ratios = np.sort(after[other > 0] / other[other > 0] - 1.0)
+    if not len(ratios):
+        return None
+    rng = np.random.default_rng([abs(seed), int(seed < 0)])
+    means = [ratios[rng.integers(0, len(ratios), len(ratios))].mean() for _ in range(resamples)]
+    low, high = np.quantile(means, [0.025, 0.975])
+    return Gain(n=len(ratios), mean=float(ratios.mean()), low=float(low), high=float(high))
