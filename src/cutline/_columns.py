@@ -41,7 +41,7 @@ class Wording:
 
 def flag_of(role: str) -> str:
     """The flag that names the column of a role."""
-    return f"--{role.removesuffix('_id')}-column"
+    return "--vectors" if role == "vector" else f"--{role.removesuffix('_id')}-column"
 
 
 def check_told(names: Sequence[str], columns: Any) -> None:

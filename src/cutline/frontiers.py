@@ -9,28 +9,38 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import numpy.typing as npt
 
 from cutline import statements
 from cutline._checks import check_delta, check_level, check_truth, check_whole
 from cutline._display import html_table, shown, text_table
+from cutline.auditing import diversity_at
 from cutline.calibration import calibrate
 from cutline.certificate import Abstention, Certificate
 from cutline.curve import RiskCurve
+from cutline.cutting import cut_all, scores_of
 from cutline.errors import CutlineWarning, InputError
 from cutline.evidence import Evidence
 from cutline.losses import Loss
 from cutline.preferences import Scoring
 from cutline.sequence import TestingOrder
-from cutline.sets import SetRule, Threshold
+from cutline.sets import Diverse, SetRule, Threshold
+from cutline.variety import Variety
 
 if TYPE_CHECKING:
     from cutline.queries import Queries
 
+RESAMPLES = 200  # of the bootstrap interval of a relative gain
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One choice of alpha and largest size, and what calibration showed there; None where nothing was certified."""
+    """One choice of alpha and largest size, and what calibration showed there; None where nothing was certified.
+
+    Of diverse lists: the share of lists that had more items to choose from than they may hold, and the mean relative
+    gain in diversity of what was chosen over all there was, by pairs, over `n_modified` such lists.
+    """
 
     alpha: float
     max_size: int | None
@@ -38,6 +48,9 @@ class Point:
     risk: float | None
     mean_size: float | None
     share_nonempty: float | None
+    share_modified: float | None = None
+    diversity: float | None = None
+    n_modified: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -53,6 +66,7 @@ class Frontier:
     level: float
     exploratory: bool
     certificates: tuple[Certificate | Abstention, ...]
+    varieties: tuple[Variety | None, ...]
 
     def __len__(self) -> int:
         return len(self.certificates)
@@ -63,7 +77,7 @@ class Frontier:
     @property
     def points(self) -> tuple[Point, ...]:
         """The figures, in the order of the choices."""
-        return tuple(_point(certificate) for certificate in self.certificates)
+        return tuple(_point(*both) for both in zip(self.certificates, self.varieties, strict=True))
 
     def statement(self) -> str:
         """What holds of all the points together."""
@@ -135,7 +149,13 @@ def frontier(
                         thresholds=thresholds, sequence=sequence, seed=seed,
                     )
                 )  # fmt: skip
-    return Frontier(delta=delta, level=level, exploratory=exploratory, certificates=tuple(certificates))
+    return Frontier(
+        delta=delta,
+        level=level,
+        exploratory=exploratory,
+        certificates=tuple(certificates),
+        varieties=tuple(_variety(certificate, queries) for certificate in certificates),
+    )
 
 
 def _levels(alphas: Any) -> list[float]:
@@ -171,7 +191,18 @@ def _refuse_twice(name: str, values: Sequence[object]) -> None:
             raise InputError(f"{name} must differ, got {value!r} twice; each one costs a share of delta")
 
 
-def _point(certificate: Certificate | Abstention) -> Point:
+def _variety(certificate: Certificate | Abstention, queries: Queries | RiskCurve) -> Variety | None:
+    """What choosing diverse items did to the lists; None where nothing is chosen, or single lists are not known."""
+    if isinstance(certificate, Abstention) or isinstance(queries, RiskCurve) or type(certificate.sets) is not Diverse:
+        return None
+    scores = scores_of(queries, certificate.scoring)
+    chosen, _ = cut_all(
+        certificate.sets, scores, queries.offsets, queries.vectors, certificate.threshold, queries.vector_rows
+    )
+    return diversity_at(certificate, queries, scores, chosen, np.arange(len(queries)), resamples=RESAMPLES)
+
+
+def _point(certificate: Certificate | Abstention, variety: Variety | None) -> Point:
     found = isinstance(certificate, Certificate)
     limit = getattr(certificate.sets, "max_size", None)
     return Point(
@@ -181,6 +212,11 @@ def _point(certificate: Certificate | Abstention) -> Point:
         risk=certificate.risk if found else None,
         mean_size=certificate.mean_size if found else None,
         share_nonempty=certificate.share_nonempty if found else None,
+        share_modified=None if variety is None else variety.share_modified,
+        diversity=None
+        if variety is None or variety.over_before["pairs"] is None
+        else variety.over_before["pairs"].mean,
+        n_modified=None if variety is None else variety.n_modified,
     )
 
 
@@ -192,7 +228,10 @@ def _choice(point: Point) -> str:
 def _figures(point: Point) -> str:
     if point.threshold is None:
         return "nothing certified"
+    more = "" if point.share_modified is None else f", {statements.percent(point.share_modified)} modified"
+    if point.diversity is not None:
+        more += f", diversity {100 * point.diversity:+.1f} %"
     return (
         f"threshold {point.threshold:.6g}, mean size {point.mean_size:.2f}, "
-        f"{statements.percent(point.share_nonempty)} non-empty"
+        f"{statements.percent(point.share_nonempty)} non-empty{more}"
     )

@@ -27,6 +27,7 @@ def apply(
     keep_all: Annotated[
         bool, typer.Option("--keep-all", help="Write every row, with a column `chosen` (tables only).")
     ] = False,
+    vectors: options.Vectors = None,
     format: options.Format = None,
     query_column: options.QueryColumn = None,
     item_column: options.ItemColumn = None,
@@ -47,7 +48,7 @@ def apply(
     with noted() as notes:
         found = load(certificate)
         inputs = Inputs(
-            scores=scores, format=format, predictions=predictions, groups=groups,
+            scores=scores, format=format, predictions=predictions, groups=groups, vectors=vectors,
             columns=options.columns_of(query_column, item_column, score_column),
         )  # fmt: skip
         form = check_output(output, [certificate, *inputs.paths], keep_all=keep_all)

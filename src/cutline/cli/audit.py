@@ -26,6 +26,7 @@ def audit(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="JSON", help="Where the audit goes, as JSON.")
     ] = None,
+    vectors: options.Vectors = None,
     format: options.Format = None,
     labels_format: options.LabelsFormat = None,
     query_column: options.QueryColumn = None,
@@ -49,7 +50,8 @@ def audit(
         found = load(certificate)
         inputs = Inputs(
             scores=scores, labels=labels, format=format, labels_format=labels_format, predictions=predictions,
-            groups=groups, columns=options.columns_of(query_column, item_column, score_column, label_column),
+            groups=groups, vectors=vectors,
+            columns=options.columns_of(query_column, item_column, score_column, label_column),
         )  # fmt: skip
         if output is not None:
             check_output(output, Inputs(scores=certificate))

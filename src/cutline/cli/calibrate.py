@@ -31,6 +31,10 @@ def calibrate(
     scale: options.Scale = 1.0,
     min_size: options.MinSize = 0,
     max_size: options.MaxSize = None,
+    diverse: options.Diverse = None,
+    vectors: options.Vectors = None,
+    distance: options.DistanceFlag = "euclidean",
+    strategy: options.StrategyFlag = "eliminate",
     evidence: options.EvidenceFlag = "betting",
     thresholds: options.Thresholds = None,
     sequence: options.SequenceFlag = "fixed",
@@ -54,12 +58,12 @@ def calibrate(
     list is at most alpha. Leaves with 3 where nothing was certified, or nothing but empty lists.
     """
     from cutline.calibration import calibrate as certify
-    from cutline.sets import Threshold
 
     with noted() as notes:
         inputs = Inputs(
             scores=scores, labels=labels, format=format, labels_format=labels_format, predictions=predictions,
-            groups=groups, columns=options.columns_of(query_column, item_column, score_column, label_column),
+            groups=groups, vectors=vectors,
+            columns=options.columns_of(query_column, item_column, score_column, label_column),
         )  # fmt: skip
         relevance = options.relevance_of(good_at_least, good_top, ties, unjudged)
         settings: dict[str, Any] = {
@@ -67,7 +71,7 @@ def calibrate(
             "delta": delta,
             "loss": options.loss_of(loss, relevance),
             "scoring": options.scoring_of(scoring, scale),
-            "sets": Threshold(min_size=min_size, max_size=max_size),
+            "sets": options.sets_of(min_size, max_size, diverse, distance, strategy, vectors),
             "evidence": options.evidence_of(evidence),
             "thresholds": options.thresholds_of(thresholds),
             "sequence": options.sequence_of(sequence),
@@ -76,7 +80,7 @@ def calibrate(
         check_settings_early(settings)
         if output is not None:
             check_output(output, inputs)
-        queries = inputs.judged().queries
+        queries = inputs.judged(vectors=diverse is not None).queries
         with working("Calibrating"):
             certificate = certify(queries, **settings)
         return _conclude(certificate, output, notes, json=json)

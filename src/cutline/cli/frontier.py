@@ -36,6 +36,10 @@ def frontier(
     scale: options.Scale = 1.0,
     min_size: options.MinSize = 0,
     max_size: options.MaxSize = None,
+    diverse: options.Diverse = None,
+    vectors: options.Vectors = None,
+    distance: options.DistanceFlag = "euclidean",
+    strategy: options.StrategyFlag = "eliminate",
     evidence: options.EvidenceFlag = "betting",
     thresholds: options.Thresholds = None,
     sequence: options.SequenceFlag = "fixed",
@@ -56,12 +60,12 @@ def frontier(
     one of them may be chosen afterwards.
     """
     from cutline.frontiers import frontier as explore
-    from cutline.sets import Threshold
 
     with noted() as notes:
         inputs = Inputs(
             scores=scores, labels=labels, format=format, labels_format=labels_format, predictions=predictions,
-            groups=groups, columns=options.columns_of(query_column, item_column, score_column, label_column),
+            groups=groups, vectors=vectors,
+            columns=options.columns_of(query_column, item_column, score_column, label_column),
         )  # fmt: skip
         relevance = options.relevance_of(good_at_least, good_top, ties, unjudged)
         sizes = None if max_sizes is None else options.numbers_of("--max-sizes", max_sizes)
@@ -72,13 +76,13 @@ def frontier(
             "exploratory": exploratory,
             "loss": options.loss_of(loss, relevance),
             "scoring": options.scoring_of(scoring, scale),
-            "sets": Threshold(min_size=min_size, max_size=max_size),
+            "sets": options.sets_of(min_size, max_size, diverse, distance, strategy, vectors),
             "evidence": options.evidence_of(evidence),
             "thresholds": options.thresholds_of(thresholds),
             "sequence": options.sequence_of(sequence),
             "seed": seed,
         }
-        queries = inputs.judged().queries
+        queries = inputs.judged(vectors=diverse is not None).queries
         with working("Calibrating"):
             found = explore(queries, **settings)
         if json:
@@ -93,15 +97,19 @@ def _table(found: Frontier) -> Any:
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     sized = any(point.max_size is not None for point in found)
-    for name in ("alpha", *(["max size"] if sized else []), "threshold", "mean size", "non-empty", "risk here"):
+    diverse = any(point.share_modified is not None for point in found)
+    more = ["modified", "diversity"] if diverse else []
+    for name in ("alpha", *(["max size"] if sized else []), "threshold", "mean size", "non-empty", "risk here", *more):
         table.add_column(name, justify="right")
     for point in found:
         row = [f"{point.alpha:g}", *([f"{point.max_size or 'any'}"] if sized else [])]
         if point.mean_size is None or point.share_nonempty is None or point.risk is None:
-            table.add_row(*row, "none", "", "", "")
+            table.add_row(*row, "none", "", "", "", *("" for _ in more))
             continue
         threshold = "any" if point.threshold is None else f"{point.threshold:.6g}"
-        table.add_row(
-            *row, threshold, f"{point.mean_size:.2f}", f"{100 * point.share_nonempty:.1f} %", f"{point.risk:.4f}"
-        )
+        figures = [f"{point.mean_size:.2f}", f"{100 * point.share_nonempty:.1f} %", f"{point.risk:.4f}"]
+        if diverse:
+            figures.append("" if point.share_modified is None else f"{100 * point.share_modified:.1f} %")
+            figures.append("" if point.diversity is None else f"{100 * point.diversity:+.1f} %")
+        table.add_row(*row, threshold, *figures)
     return table

@@ -12,6 +12,8 @@ from cutline.errors import InputError, warn
 
 if TYPE_CHECKING:
     from cutline.io.gathering import Gathered
+    from cutline.io.sheets import Sheet
+    from cutline.io.vectors import VectorTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,38 +27,66 @@ class Inputs:
     groups: Path | None = None
     labels: Path | None = None
     labels_format: str | None = None
+    vectors: str | None = None  # a column, or a file
 
     @property
     def paths(self) -> list[Path]:
         """All files that are read."""
         named = (self.scores, self.labels, self.predictions, self.groups)
-        return [path for path in named if path is not None]
+        return [path for path in (*named, self._vector_file) if path is not None]
+
+    @property
+    def _vector_file(self) -> Path | None:
+        """The file of vectors, where --vectors names one and no column."""
+        if self.vectors is None:
+            return None
+        return path if (path := Path(self.vectors)).is_file() else None
+
+    def _vectors(self, *, wanted: bool) -> bool | VectorTable:
+        """Where vectors come from, if they are wanted: a column of the scores (True), or a file of their own."""
+        if not wanted or (path := self._vector_file) is None:
+            return wanted
+        from cutline.io.vectors import read_vectors
+
+        with reading(path) as progress:
+            return read_vectors(path, progress=progress)
+
+    def _scores(self, *, roles: Sequence[str], keep: Sequence[str] | None, vectors: bool) -> Sheet:
+        """The rows of the scores, with the column of vectors where it is one."""
+        from cutline._columns import Wording
+        from cutline.io.reading import read_scores
+
+        column = vectors and self._vector_file is None
+        named = {"vector": self.vectors} if column and self.vectors is not None else {}
+        with reading(self.scores) as progress:
+            return read_scores(
+                self.scores, columns={**self.columns, **named}, wording=Wording(str(self.scores), flags=True),
+                format=self.format, predictions=self.predictions, groups=self.groups,
+                keep=None if keep is None else tuple(keep), only=[*roles, *(["vector"] if column else [])],
+                progress=progress,
+            )  # fmt: skip
 
     def judged(self, *, by: Sequence[str] = (), vectors: bool = False) -> Gathered:
         """Queries with labels, from the scores or from judgments of their own."""
         from cutline._columns import Wording
         from cutline.io.gathering import gather
-        from cutline.io.reading import read_judgments, read_scores
+        from cutline.io.reading import read_judgments
 
         roles = ["query_id", "item_id", "score", *(["label"] if self.labels is None else [])]
-        with reading(self.scores) as progress:
-            sheet = read_scores(
-                self.scores, columns=self.columns, wording=Wording(str(self.scores), flags=True), format=self.format,
-                predictions=self.predictions, groups=self.groups, keep=tuple(by),
-                only=[*roles, *(["vector"] if vectors else [])], progress=progress,
-            )  # fmt: skip
+        sheet = self._scores(roles=roles, keep=by, vectors=vectors)
+        table = self._vectors(wanted=vectors)
         if self.labels is None:
             if not sheet.has("label"):
                 raise InputError(f"{sheet.source} has no labels; name a file of judgments with --labels QRELS")
             with working("Looking at the rows"):
-                return gather(sheet, columns=by, vectors=vectors)
+                return gather(sheet, columns=by, vectors=table)
         with reading(self.labels) as progress:
             judgments = read_judgments(
                 self.labels, columns=self.columns, wording=Wording(str(self.labels), flags=True),
                 format=self.labels_format, progress=progress,
             )  # fmt: skip
         with working("Looking up the labels"):
-            gathered = gather(sheet, judgments, columns=by, vectors=vectors)
+            gathered = gather(sheet, judgments, columns=by, vectors=table)
         if gathered.unjudged:
             total = gathered.unjudged + len(gathered.queries)
             warn(
@@ -67,15 +97,9 @@ class Inputs:
 
     def scored(self, *, vectors: bool) -> Gathered:
         """Queries with everything that their file holds, labels unread."""
-        from cutline._columns import Wording
         from cutline.io.gathering import gather
-        from cutline.io.reading import read_scores
 
-        only = ["query_id", "item_id", "score", *(["vector"] if vectors else [])]
-        with reading(self.scores) as progress:
-            sheet = read_scores(
-                self.scores, columns=self.columns, wording=Wording(str(self.scores), flags=True), format=self.format,
-                predictions=self.predictions, groups=self.groups, keep=None, only=only, progress=progress,
-            )  # fmt: skip
+        sheet = self._scores(roles=["query_id", "item_id", "score"], keep=None, vectors=vectors)
+        table = self._vectors(wanted=vectors)
         with working("Looking at the rows"):
-            return gather(sheet, vectors=vectors)
+            return gather(sheet, vectors=table)

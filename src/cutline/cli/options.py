@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cutline.preferences import Scoring
     from cutline.relevance import Relevance
     from cutline.sequence import TestingOrder
+    from cutline.sets import SetRule
 
 EvidenceName = Literal[
     "betting", "wsr", "convex", "hoeffding", "hoeffding-bentkus", "binomial", "empirical-bernstein", "normal"
@@ -112,6 +113,25 @@ MinSize = Annotated[
 MaxSize = Annotated[
     int | None, _option("--max-size", help="Keep at most so many of a list.", panel=_LISTS, metavar="N", parser=whole)
 ]
+Diverse = Annotated[
+    int | None,
+    _option("--diverse", help="Of longer lists keep so many diverse items.", panel=_LISTS, metavar="M", parser=whole),
+]
+Vectors = Annotated[
+    str | None,
+    _option(
+        "--vectors", help="A column of lists, or a parquet or JSONL file of item id and vector.", panel=_LISTS,
+        metavar="COLUMN|FILE",
+    ),
+]  # fmt: skip
+DistanceFlag = Annotated[
+    Literal["euclidean", "cosine", "jaccard"],
+    _option("--distance", help="Of --diverse, between vectors.", panel=_LISTS),
+]
+StrategyFlag = Annotated[
+    Literal["eliminate", "mmr", "msd", "dpp", "cover"],
+    _option("--strategy", help="Of --diverse: how items are chosen.", panel=_LISTS),
+]
 Format = Annotated[
     str | None, _option("--format", help="The form of SCORES, whatever its name.", panel=_FILES, metavar="FORMAT")
 ]
@@ -169,6 +189,26 @@ def loss_of(name: LossName, relevance: Relevance) -> Loss:
 
     loss: Loss = LOSSES[name](relevance)
     return loss
+
+
+def sets_of(
+    min_size: int, max_size: int | None, diverse: int | None, distance: Any, strategy: str, vectors: str | None
+) -> SetRule:
+    """A plain threshold with sizes, or diverse lists."""
+    from cutline.sets import Diverse as DiverseSets
+    from cutline.sets import Threshold
+
+    if diverse is None:
+        unused = {"--vectors": vectors is not None, "--distance": distance != "euclidean"}
+        unused["--strategy"] = strategy != "eliminate"
+        for flag in (flag for flag, given in unused.items() if given):
+            raise InputError(
+                f"{flag} belongs to --diverse M; leave it out, or say how many diverse items a list may have"
+            )
+        return Threshold(min_size=min_size, max_size=max_size)
+    if min_size or max_size is not None:
+        raise InputError("--diverse M says how long lists may be; leave --min-size and --max-size out")
+    return DiverseSets(max_size=diverse, distance=distance, strategy=strategy)
 
 
 def evidence_of(name: EvidenceName) -> Evidence:

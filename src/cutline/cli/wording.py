@@ -13,6 +13,7 @@ _SAID = (
     ("sequence=cl.Fallback()", "--sequence fallback"),
     ("cl.WinRate()", "--scoring win-rate"),
     ('unjudged="drop"', "--unjudged drop"),
+    ("pass vectors=, a column of lists or a file", "name a column of lists, or a file, with --vectors"),
     ("pass vectors=", "name a column with --vectors"),
     ("see statement()", "see cutline show"),
 )

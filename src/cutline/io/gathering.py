@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from cutline._rows import grouping
 from cutline.errors import InputError, warn
 from cutline.io.arrow import Values, pa, pc
 from cutline.io.sheets import Sheet, Texts
+from cutline.io.vectors import VectorTable
 from cutline.queries import Queries
 
 Floats = npt.NDArray[np.float64]
@@ -44,7 +46,7 @@ class _Grouped:
 
 
 def gather(
-    sheet: Sheet, judgments: Sheet | None = None, *, columns: Sequence[str] = (), vectors: bool = False
+    sheet: Sheet, judgments: Sheet | None = None, *, columns: Sequence[str] = (), vectors: bool | VectorTable = False
 ) -> Gathered:
     """The queries of a sheet of scores. Labels are its own, or those of `judgments`; then queries that nobody judged
     are left out. `columns` are kept, one value per item."""
@@ -60,17 +62,32 @@ def gather(
     elif judgments is not None:
         raise InputError(f"{sheet.source} has no column for the item_id, and judgments in a file of their own need one")
     every = groups.rows if len(groups.rows) else slice(None)  # a view, not a copy, where nothing moves
+    vectors_of_items, vector_rows = _vectors(sheet, vectors, every)
     queries = Queries(
         scores[every],
         groups.starts,
         None if own is None else own[every],
-        vectors_of_column(sheet.roles["vector"], sheet.column("vector"))[every] if vectors else None,
+        vectors_of_items,
         objects_of(groups.ids.to_pylist()),
         None,
         {name: values_of_column(sheet.table.column(name))[every] for name in columns},
+        vector_rows=vector_rows,
     )
     rows = groups.rows if len(groups.rows) else np.arange(len(sheet))
     return Gathered(queries=queries, rows=rows, sheet=sheet, unjudged=left_out)
+
+
+def _vectors(sheet: Sheet, vectors: bool | VectorTable, every: Any) -> tuple[Any, Integers | None]:
+    """The vector of each item; or a table of vectors, and the row that each item has there."""
+    if isinstance(vectors, VectorTable):
+        return vectors.vectors, vectors.rows_for(sheet)[every]
+    if not vectors:
+        return None, None
+    if not sheet.has("vector"):
+        raise InputError(
+            f"{sheet.source} has no vectors, which diverse lists need; pass vectors=, a column of lists or a file"
+        )
+    return vectors_of_column(sheet.roles["vector"], sheet.column("vector"))[every], None
 
 
 def _grouped(sheet: Sheet) -> _Grouped:

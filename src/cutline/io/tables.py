@@ -11,7 +11,8 @@ from cutline.io.sources import Source
 
 
 def roles_of(source: Source, names: Sequence[str], wish: Wish) -> dict[str, str]:
-    """Which column plays which role. Judgments may leave the names away: their columns are query, item and label."""
+    """Which column plays which role. Where places tell too, names may be
+    others."""
     for place, name in enumerate(names):
         if name in names[:place]:
             raise InputError(f"{source.name} has two columns named {name!r}; rename or drop one of them")
@@ -26,8 +27,8 @@ def roles_of(source: Source, names: Sequence[str], wish: Wish) -> dict[str, str]
     if missing:
         match_columns(names, told, required=missing, wording=wish.wording)
         raise InputError(
-            f"{source.name} has no column for the {missing[0]}; judgments are query, item and label, in this order, "
-            f"and it has {', '.join(map(repr, names))}"
+            f"{source.name} has no column for the {missing[0]}; wanted are {', '.join(wish.positional)}, by these "
+            f"names or in this order, and it has {', '.join(map(repr, names))}"
         )
     return found
 
