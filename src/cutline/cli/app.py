@@ -13,6 +13,7 @@ import typer
 from cutline._version import __version__
 from cutline.cli import apply, audit, calibrate, frontier, plan, show
 from cutline.cli.console import complain
+from cutline.cli.flags import with_groups
 from cutline.errors import CutlineError
 
 BAD_INPUT, INTERRUPTED = 2, 130
@@ -41,7 +42,7 @@ for name, function, summary in (
     ("frontier", frontier.frontier, "See what several levels of alpha would cost in list length."),
     ("plan", plan.plan, "How many judged queries it takes."),
 ):
-    app.command(name, short_help=summary, help=_paragraphs(function))(function)
+    app.command(name, short_help=summary, help=_paragraphs(function))(with_groups(function))
 
 
 def _version(wanted: bool) -> None:

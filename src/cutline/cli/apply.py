@@ -9,7 +9,7 @@ import typer
 
 from cutline.cli import options
 from cutline.cli.console import noted, say, say_json, working
-from cutline.cli.inputs import Inputs
+from cutline.cli.flags import ScoreFiles
 
 if TYPE_CHECKING:
     from cutline.slates import Slates
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def apply(
     certificate: options.CertificateFile,
-    scores: options.Scores,
+    files: ScoreFiles,
     output: Annotated[
         Path,
         typer.Option(
@@ -27,13 +27,6 @@ def apply(
     keep_all: Annotated[
         bool, typer.Option("--keep-all", help="Write every row, with a column `chosen` (tables only).")
     ] = False,
-    vectors: options.Vectors = None,
-    format: options.Format = None,
-    query_column: options.QueryColumn = None,
-    item_column: options.ItemColumn = None,
-    score_column: options.ScoreColumn = None,
-    predictions: options.Predictions = None,
-    groups: options.Groups = None,
     json: options.Json = False,
 ) -> int:
     """Example: cutline apply cert.json bm25.run -o cut.run
@@ -46,11 +39,7 @@ def apply(
     from cutline.preferences import WinRate
 
     with noted() as notes:
-        found = load(certificate)
-        inputs = Inputs(
-            scores=scores, format=format, predictions=predictions, groups=groups, vectors=vectors,
-            columns=options.columns_of(query_column, item_column, score_column),
-        )  # fmt: skip
+        found, inputs = load(certificate), files.inputs()
         form = check_output(output, [certificate, *inputs.paths], keep_all=keep_all)
         gathered = inputs.scored(vectors=found.sets.needs_vectors)
         with working("Cutting the lists"):

@@ -71,10 +71,14 @@ def _console() -> Any:
 
 def say_json(answer: Mapping[str, Any], notes: list[str]) -> None:
     """One JSON object, with the notes that went to stderr."""
+    sys.stdout.write(as_json({**answer, "notes": notes}))
+
+
+def as_json(answer: Mapping[str, Any]) -> str:
+    """Indented JSON, with a line end."""
     import msgspec
 
-    content = msgspec.json.encode({**answer, "notes": notes})
-    sys.stdout.write(msgspec.json.format(content, indent=2).decode() + "\n")
+    return msgspec.json.format(msgspec.json.encode(answer), indent=2).decode() + "\n"
 
 
 @contextmanager

@@ -262,11 +262,3 @@ def numbers_of(flag: str, text: str) -> list[float]:
         return [float(part) for part in text.split(",")]
     except ValueError:
         raise InputError(f"{flag} must be numbers between commas, as 0.1,0.2,0.3, got {text!r}") from None
-
-
-def columns_of(
-    query: str | None = None, item: str | None = None, score: str | None = None, label: str | None = None
-) -> dict[str, str]:
-    """Columns by role, of those that were named."""
-    named = {"query_id": query, "item_id": item, "score": score, "label": label}
-    return {role: name for role, name in named.items() if name is not None}
