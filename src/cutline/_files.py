@@ -49,8 +49,11 @@ def writable(path: object) -> Path:
     except TypeError:
         raise InputError(f"path must be the path of a file to write, got {shown(path)}") from None
     try:
+        target = target.resolve()  # what a link leads to is written, and the link stays
         if target.is_dir():
             raise InputError(f"{shortened(path)}: cannot be written (it is a folder); name a file in it")
+        if target.exists() and not target.is_file():
+            raise InputError(f"{shortened(path)}: cannot be written (it is a device or a pipe); name a file")
         target.parent.stat()
         if not target.parent.is_dir():
             raise InputError(f"{shortened(path)}: cannot be written ({target.parent.name} is a file); check the folder")

@@ -183,6 +183,11 @@ def warn_of_unjudged(queries: Queries, badness: Badness, loss: Loss) -> None:
             f"{share:.1%} of the items have no label, and {unknown}: misses are counted among judged items only, so "
             "good items that nobody judged may be missed unseen"
         )
+    elif not dropped and 0.01 * len(queries) < blank < len(queries):
+        warn(
+            f"{unknown}: each of their items counts as not good, which is on the safe side; if nobody judged these "
+            "queries, leave them out"
+        )
     elif dropped and blank:
         warn(f'{unknown}: with unjudged="drop" their lists cost nothing, which makes the risk look smaller than it is')
 

@@ -195,9 +195,7 @@ def test_a_line_of_a_run_without_six_fields_is_named(folder, fields, line):
 
 
 def test_a_line_of_cells_that_are_too_few_is_named(folder):
-    assert bad(
-        folder, "f.csv", files.SMALL.replace(",0,phone", ""), "f.csv, line 3: 3 cells, and the first line names 5"
-    )
+    assert bad(folder, "f.csv", files.SMALL.replace(",0,phone", ""), "f.csv, line 3: 3 cells, and the first line has 5")
 
 
 @pytest.mark.parametrize("name", ["u.csv", "u.run", "u.jsonl", "u.svm", "u.tsv"])

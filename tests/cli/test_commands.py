@@ -53,7 +53,7 @@ def test_every_form_is_cut_to_the_same_pairs_and_audited_to_the_same_figures(for
     assert ended.code == 0, ended.err
     slates = cl.load(certificate).apply(NEW)
     assert f"Kept {len(slates.order):,} of {NEW.n_items:,} items in {len(NEW):,} lists" in ended.out
-    if "gz" not in ending:
+    if "res" not in ending:
         queries, items = NEW.query_ids[NEW.query_of_item()], NEW.item_ids
         expected = {(queries[row], items[row]) for row in slates.order.tolist()}
         assert files.pairs_of(tmp_path / f"cut.{ending}") == expected
@@ -328,3 +328,67 @@ def test_an_interrupt_leaves_nothing_at_all(tmp_path, monkeypatch, forms, certif
     _, _, scores, _ = forms["parquet"]
     assert shell("apply", certificate, scores, "-o", tmp_path / "cut.csv").code == 130
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_column_of_scores_and_the_share_judged_are_told(tmp_path, forms, certificate):
+    scores, _, new, _ = forms["csv"]
+    assert "Read " in (out := shell("calibrate", scores, *PROMISE, *GOOD).out)
+    assert "scores in 'score', 100 % of items judged." in out
+    assert (
+        shell("apply", certificate, new, "-o", tmp_path / "cut.csv", "--json")
+        .json["read"]
+        .endswith("scores in 'score'.")
+    )
+    run, flags, _, _ = forms["run"]
+    assert "scores in" not in shell("calibrate", run, *flags, *PROMISE, *GOOD).out
+
+
+def run_in_shell(line: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("flags", ["", "--json"])
+def test_whoever_stops_reading_changes_no_exit_code(tmp_path, certificate, flags):
+    rows = "".join(f"q{i},a,0.99,0\n" for i in range(200))
+    files.write(tmp_path / "s.csv", "query_id,item_id,score,label\n" + rows)
+    ended = run_in_shell(f"cutline audit {certificate} s.csv {flags} | true", tmp_path)
+    assert ended.returncode == 4
+    assert "Traceback" not in ended.stderr
+    assert run_in_shell(f"cutline show {certificate} {flags} | true", tmp_path).returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the /dev/full of Linux")
+def test_output_that_cannot_be_written_is_one_line(tmp_path, certificate):
+    for flags in ("", "--json"):
+        ended = run_in_shell(f"cutline show {certificate} {flags} > /dev/full", tmp_path)
+        assert ended.returncode == 2, ended
+        assert len(ended.stderr.splitlines()) == 1
+        assert "No space left" in ended.stderr
+    assert run_in_shell(f"cutline show {certificate} >&-", tmp_path).returncode == 0
+
+
+def test_a_frontier_where_nothing_is_certified_leaves_with_3(forms):
+    scores, flags, _, _ = forms["parquet"]
+    nothing = ("--alphas", "0.01,0.02", "--delta", "0.1", "--good-at-least", "4", "--thresholds", "0.2")
+    assert shell("frontier", scores, *flags, *nothing).code == 3
+
+
+def test_frontiers_check_their_levels_before_files_are_read(tmp_path):
+    from tests.cli.shell import refused
+
+    flags = ("--delta", "0.1", *GOOD)
+    assert refused(shell("frontier", tmp_path / "none.csv", "--alphas", "0.1,30", *flags), "--alphas", "got 30")
+    both = ("--alphas", "0.1", "--max-size", "3", "--max-sizes", "3,5")
+    assert refused(shell("frontier", tmp_path / "none.csv", *both, *flags), "leave --max-size out")
+    assert refused(shell("frontier", tmp_path / "none.csv", "--alphas", "a", *flags), "--alphas must be numbers")
+
+
+def test_control_characters_of_a_file_never_reach_the_terminal(tmp_path, certificate):
+    rows = "".join(f"q{i},a,0.99,4,\x1b[31mred\n" for i in range(50))
+    path = files.write(tmp_path / "s.csv", "query_id,item_id,score,label,g\n" + rows)
+    ended = shell("audit", certificate, path, "--by", "g")
+    assert "\x1b" not in ended.out
+    assert "\\x1b[31mred" in ended.out

@@ -172,7 +172,8 @@ def test_labels_are_looked_up_by_pair_and_other_items_are_unjudged(tmp_path):
 
 def test_queries_that_nobody_judged_are_left_out(tmp_path):
     run = files.write(tmp_path / "a.run", files.RUN)
-    queries = cl.io.read_queries(run, labels=files.write(tmp_path / "q.qrels", "q2 0 zzz 4\n"))
+    with pytest.warns(CutlineWarning, match="nobody judged them"):
+        queries = cl.io.read_queries(run, labels=files.write(tmp_path / "q.qrels", "q2 0 zzz 4\n"))
     assert queries.query_ids.tolist() == ["q2"]
     assert np.isnan(queries.labels).all()
 
@@ -269,3 +270,126 @@ def test_progress_counts_the_bytes_of_the_file(tmp_path):
         with_bar = read_scores(path, columns={}, progress=seen.append)
         assert len(with_bar) == len(read_scores(path, columns={})) == SIMULATED.n_items
         assert sum(seen) >= path.stat().st_size * (0.5 if ending == "parquet" else 1)
+
+
+# What looks like one thing and is another ---------------------------------------------------------------------------
+
+
+def test_a_stray_quotation_mark_in_a_tsv_is_a_character(tmp_path):
+    rows = [("q1", "a", 'size 24"', 0.9), ("q1", "b", '"quoted', 0.8), ("q2", "a", '"as a ""whole"""', 0.7)]
+    lines = "".join(f"{q}\t{i}\t{title}\t{score}\n" for q, i, title, score in rows)
+    queries = cl.io.read_queries(files.write(tmp_path / "t.tsv", "query_id\titem_id\ttitle\tscore\n" + lines))
+    assert queries.columns["title"].tolist() == ['size 24"', '"quoted', 'as a "whole"']
+    assert queries.scores.tolist() == [0.9, 0.8, 0.7]
+
+
+def test_cells_of_a_tsv_that_hold_tabs_or_line_ends_are_read_where_they_are_quoted(tmp_path):
+    content = 'query_id\titem_id\ttitle\tscore\nq1\ta\t"one\ttwo"\t0.9\nq1\tb\tplain\t0.8\n'
+    queries = cl.io.read_queries(files.write(tmp_path / "t.tsv", content))
+    assert queries.columns["title"].tolist() == ["one\ttwo", "plain"]
+
+
+def test_cells_that_run_over_lines_are_told_and_never_ids(tmp_path):
+    content = 'query_id,item_id,title,score\nq1,a,"two\nlines",0.9\nq1,b,plain,0.8\n'
+    with pytest.warns(CutlineWarning, match=r"t\.csv, line 3: the cell of 'title' runs over several lines"):
+        queries = cl.io.read_queries(files.write(tmp_path / "t.csv", content))
+    assert queries.columns["title"].tolist() == ["two\nlines", "plain"]
+    swallowed = 'query_id,item_id,score\nq1,"a,0.9\nq1,b"x,0.8\nq1,c,0.7\n'
+    with pytest.raises(InputError, match=r"u\.csv"):
+        cl.io.read_queries(files.write(tmp_path / "u.csv", swallowed))
+    ids = 'query_id,item_id,score\nq1,"a\nb",0.9\n'
+    with pytest.raises(InputError, match=r"'item_id' runs over several lines, and is an id"):
+        cl.io.read_queries(files.write(tmp_path / "v.csv", ids))
+    files.write(tmp_path / "blank.csv", "query_id,item_id,score\n\nq1,a,0.9\n\n\nq1,b,0.8\n")
+    assert cl.io.read_queries(tmp_path / "blank.csv").n_items == 2  # without a word
+
+
+def test_blanks_beside_tabs_belong_to_no_id(tmp_path):
+    run = "q1 \tQ0\ta  \t1\t0.9\tt\nq1 \tQ0\tb  \t2\t0.5\tt\n"
+    queries = cl.io.read_queries(files.write(tmp_path / "a.run", run))
+    assert (queries.query_ids.tolist(), queries.item_ids.tolist()) == (["q1"], ["a", "b"])
+
+
+def test_text_that_looks_like_a_time_stays_text_in_json(tmp_path):
+    rows = [{"query_id": "2026-01-03", "score": 1, "when": "2026-01-01T10:00:00+02:00"}] * 1
+    path = files.write(tmp_path / "t.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    queries = cl.io.read_queries(path)
+    assert queries.query_ids.tolist() == ["2026-01-03"]
+    assert queries.columns["when"].tolist() == ["2026-01-01T10:00:00+02:00"]
+
+
+def test_places_tell_the_columns_of_judgments_only_where_there_are_no_others(tmp_path):
+    run = files.write(tmp_path / "a.run", files.RUN)
+    clicks = files.write(tmp_path / "c.csv", "query_id,item_id,timestamp,clicked\nq1,a,99,0\nq2,a,98,1\n")
+    with pytest.raises(
+        InputError, match=r"no column for the label.*'timestamp', 'clicked'.*columns=\{'label': \.\.\.\}"
+    ):
+        cl.io.read_queries(run, labels=clicks)
+    assert np.nanmax(cl.io.read_queries(run, labels=clicks, columns={"label": "clicked"}).labels) == 1
+
+
+def test_judgments_in_three_columns_may_do_without_a_header(tmp_path):
+    run = files.write(tmp_path / "a.run", files.RUN)
+    for name, mark in (("q.tsv", "\t"), ("q.csv", ",")):
+        judged = files.write(tmp_path / name, files.QRELS.replace(" 0 ", " ", 4).replace(" ", mark))
+        assert cl.io.read_queries(run, labels=judged).labels.tolist() == [3, 0, 1, 2]
+
+
+def test_predictions_that_name_their_queries_must_be_in_the_order_of_the_rows(tmp_path):
+    files.write(tmp_path / "p.txt", "q1\t0\t0.9\nq2\t0\t0.7\nq2\t1\t0.1\nq1\t1\t0.5\n")
+    path = files.write(tmp_path / "a.svm", files.LETOR)
+    with pytest.raises(InputError, match=r"p\.txt, line 2: query 'q2', and .*a\.svm has 'q1' in line 2"):
+        cl.io.read_queries(path, predictions=tmp_path / "p.txt")
+
+
+def test_a_repeated_document_of_a_letor_query_is_refused(tmp_path):
+    lines = "0 qid:1 1:1 #docid = GX1\n1 qid:1 1:2 #docid = GX1\n"
+    files.write(tmp_path / "p.txt", "1\n2\n")
+    with pytest.raises(InputError, match="'GX1' appears twice"):
+        cl.io.read_queries(files.write(tmp_path / "a.svm", lines), predictions=tmp_path / "p.txt")
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.dictionary(pa.int32(), pa.binary()), pa.large_binary()])
+def test_ids_that_are_no_text_are_refused_whatever_their_kind(tmp_path, kind):
+    ids = pa.array([b"\xff\xfe", b"a"]).cast(kind)
+    pq.write_table(pa.table({"query_id": ids, "score": [1.0, 2.0]}), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="column 'query_id' holds bytes that are not UTF-8 text"):
+        cl.io.read_queries(tmp_path / "t.parquet")
+
+
+def test_few_scores_of_single_precision_are_told(tmp_path):
+    scores = np.round(np.random.default_rng(0).random(3_000), 1)
+    table = {"query_id": np.repeat(np.arange(300), 10), "item_id": np.tile(np.arange(10), 300)}
+    pq.write_table(pa.table({**table, "score": scores.astype(np.float32)}), tmp_path / "single.parquet")
+    with pytest.warns(CutlineWarning, match=r"single precision with few different values.*0\.699999988079071"):
+        single = cl.io.read_queries(tmp_path / "single.parquet")
+    cl.io.write_queries(single, tmp_path / "same.csv")
+    assert cl.io.read_queries(tmp_path / "same.csv").scores.tolist() == single.scores.tolist()
+    pq.write_table(pa.table({**table, "score": scores}), tmp_path / "double.parquet")
+    cl.io.read_queries(tmp_path / "double.parquet")  # without a word
+
+
+def test_queries_that_nobody_judged_are_told_in_python_too(tmp_path):
+    run = files.write(tmp_path / "a.run", files.RUN)
+    with pytest.warns(CutlineWarning, match=r"1 of 2 queries of .*a\.run are not in .*q\.qrels: nobody judged them"):
+        cl.io.read_queries(run, labels=files.write(tmp_path / "q.qrels", "q2 0 c 2\n"))
+
+
+def test_a_pipe_is_not_read(tmp_path):
+    import os
+
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(InputError, match="is a pipe or a device; save what it gives to a file first"):
+        cl.io.read_queries(tmp_path / "pipe.csv")
+
+
+def test_devices_pipes_and_links_are_not_replaced_by_files(tmp_path):
+    import os
+
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(InputError, match="a device or a pipe"):
+        cl.io.write_queries(SIMULATED, tmp_path / "pipe.csv")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "real.csv")
+    cl.io.write_queries(SIMULATED, tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real.csv").is_file()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -12,7 +11,7 @@ import typer
 
 from cutline._version import __version__
 from cutline.cli import apply, audit, calibrate, frontier, plan, show
-from cutline.cli.console import complain
+from cutline.cli.console import complain, to_nowhere
 from cutline.cli.flags import with_groups
 from cutline.errors import CutlineError
 
@@ -79,7 +78,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return complain(str(problem), BAD_INPUT)
     except (typer.Abort, KeyboardInterrupt):
         return complain("interrupted", INTERRUPTED)
-    except BrokenPipeError:  # whoever read the output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:
+        to_nowhere()
         return 0
+    except OSError as problem:  # files have their own messages: this is stdout
+        return complain(f"the output cannot be written ({problem.strerror})", BAD_INPUT)
     return code if isinstance(code, int) else 0

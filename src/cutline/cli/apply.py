@@ -35,12 +35,12 @@ def apply(
     """
     from cutline.certificate import load
     from cutline.cutting import scores_of
-    from cutline.io.writing import check_output, cut_rows, write_sheet
+    from cutline.io.writing import cut_rows, format_for_output, write_sheet
     from cutline.preferences import WinRate
 
     with noted() as notes:
         found, inputs = load(certificate), files.inputs()
-        form = check_output(output, [certificate, *inputs.paths], keep_all=keep_all)
+        form = format_for_output(output, [certificate, *inputs.paths], keep_all=keep_all)
         gathered = inputs.scored(vectors=found.sets.needs_vectors)
         with working("Cutting the lists"):
             slates = found.apply(gathered.queries)
@@ -50,19 +50,20 @@ def apply(
             cut = cut_rows(gathered, slates, keep_all=keep_all, win_rates=rates)
         with working(f"Writing {output.name}"):
             write_sheet(cut, output, form)
-        _tell(slates, output, notes, json=json)
+        _tell(slates, output, notes, inputs.told(gathered), json=json)
     return 0
 
 
-def _tell(slates: Slates, output: Path, notes: list[str], *, json: bool) -> None:
+def _tell(slates: Slates, output: Path, notes: list[str], told: str, *, json: bool) -> None:
     sizes = slates.sizes
     kept, items, empty = int(sizes.sum()), slates.queries.n_items, int((sizes == 0).sum())
     figures = {"queries": len(slates), "items": items, "chosen": kept, "empty": empty, "mean_size": slates.mean_size}
     if json:
-        say_json({"written": str(output), **figures}, notes)
+        say_json({"written": str(output), **figures, "read": told}, notes)
         return
     lists = f"{len(slates):,} list{'' if len(slates) == 1 else 's'}"
     say(
+        told,
         f"Kept {kept:,} of {items:,} items in {lists}: {slates.mean_size:.2f} a list on average; "
-        f"{empty:,} ({100 * empty / len(slates):.1f} %) are empty. Written to {output}."
+        f"{empty:,} ({100 * empty / len(slates):.1f} %) are empty. Written to {output}.",
     )

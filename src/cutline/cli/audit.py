@@ -46,7 +46,9 @@ def audit(
         if output is not None:
             write_whole(output, as_json(content))
         if json:
-            say_json({**content, "saved": None if output is None else str(output)}, notes)
+            say_json(
+                {**content, "saved": None if output is None else str(output), "read": inputs.told(gathered)}, notes
+            )
         else:
-            say(repr(verdict), *([] if output is None else ["", f"Saved to {output}."]))
+            say(repr(verdict), "", inputs.told(gathered), *([] if output is None else [f"Saved to {output}."]))
     return ABOVE if verdict.verdict == "above" else 0

@@ -9,7 +9,7 @@ import typer
 
 from cutline.cli import options
 from cutline.cli.console import explain, noted, say, say_json, working
-from cutline.cli.flags import JudgedFiles, Promise, check_output
+from cutline.cli.flags import JudgedFiles, Promise, check_levels, check_output
 
 if TYPE_CHECKING:
     from cutline.certificate import Abstention, Certificate
@@ -37,27 +37,18 @@ def calibrate(
     with noted() as notes:
         inputs = files.inputs()
         settings: dict[str, Any] = {"alpha": alpha, "delta": delta, **promise.settings(files.vectors)}
-        _check_early(settings)
+        check_levels(alpha=[alpha], delta=delta)
         if output is not None:
             check_output(output, inputs)
-        queries = inputs.judged(vectors=promise.diverse is not None).queries
+        gathered = inputs.judged(vectors=promise.diverse is not None)
         with working("Calibrating"):
-            certificate = certify(queries, **settings)
-        return _conclude(certificate, output, notes, json=json)
+            certificate = certify(gathered.queries, **settings)
+        return _conclude(certificate, output, notes, inputs.told(gathered), json=json)
 
 
-def _check_early(settings: dict[str, Any]) -> None:
-    """What is wrong with levels and thresholds is said before files are read."""
-    from cutline._checks import check_level
-    from cutline.curve import check_thresholds
-
-    for name in ("alpha", "delta"):
-        check_level(name, settings[name])
-    if settings["thresholds"] is not None and not isinstance(settings["thresholds"], str):
-        check_thresholds(settings["thresholds"], loss=settings["loss"], scoring=settings["scoring"])
-
-
-def _conclude(certificate: Certificate | Abstention, output: Path | None, notes: list[str], *, json: bool) -> int:
+def _conclude(
+    certificate: Certificate | Abstention, output: Path | None, notes: list[str], told: str, *, json: bool
+) -> int:
     from cutline.certificate import Abstention
 
     empty = not isinstance(certificate, Abstention) and certificate.share_nonempty == 0
@@ -66,7 +57,7 @@ def _conclude(certificate: Certificate | Abstention, output: Path | None, notes:
     if saved is not None:
         certificate.save(saved)
     if json:
-        say_json({**certificate.to_dict(), "saved": None if saved is None else str(saved)}, notes)
+        say_json({**certificate.to_dict(), "saved": None if saved is None else str(saved), "read": told}, notes)
         return code
     if code:
         kept = "" if output is None else f"\nNothing was written to {output}."
@@ -74,5 +65,5 @@ def _conclude(certificate: Certificate | Abstention, output: Path | None, notes:
         return explain(f"{reason}{kept}", code)
     say(repr(certificate))
     where = f"Saved to {saved}." if saved is not None else "Not saved: name a file with -o."
-    say("", f"{where} The promise in full: cutline show {saved or 'CERT'}")
+    say("", told, f"{where} The promise in full: cutline show {saved or 'CERT'}")
     return code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable, Generator, Mapping
@@ -55,10 +56,14 @@ def noted() -> Generator[list[str]]:
 
 def say(*parts: Any) -> None:
     """Text or what rich can draw, to stdout."""
+    from cutline.io.sheets import visible
+
     console = _console()
     for part in parts:
         if isinstance(part, str):
-            console.print(as_flags(part), markup=False, highlight=False, soft_wrap=True)
+            console.print(
+                "\n".join(map(visible, as_flags(part).split("\n"))), markup=False, highlight=False, soft_wrap=True
+            )
         else:
             console.print(part)
 
@@ -66,12 +71,26 @@ def say(*parts: Any) -> None:
 def _console() -> Any:
     from rich.console import Console
 
-    return Console() if sys.stdout.isatty() else Console(width=PIPED)
+    class Stdout(Console):
+        def on_broken_pipe(self) -> None:
+            """Whoever read the output has seen enough: the command goes on, and keeps its exit code."""
+            to_nowhere()
+
+    return Stdout() if sys.stdout.isatty() else Stdout(width=PIPED)
+
+
+def to_nowhere() -> None:
+    """From here on stdout goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say_json(answer: Mapping[str, Any], notes: list[str]) -> None:
     """One JSON object, with the notes that went to stderr."""
-    sys.stdout.write(as_json({**answer, "notes": notes}))
+    try:
+        sys.stdout.write(as_json({**answer, "notes": notes}))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        to_nowhere()
 
 
 def as_json(answer: Mapping[str, Any]) -> str:
@@ -82,7 +101,7 @@ def as_json(answer: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def reading(path: Path) -> Generator[Progress | None]:
+def progress_of(path: Path) -> Generator[Progress | None]:
     """A bar on a terminal while a file is read."""
     if not sys.stderr.isatty() or not path.is_file():
         yield None

@@ -15,9 +15,11 @@ PLAIN = {"risk": "o", "bound": "^", "alpha": "-", "axis": "|", "corner": "+", "f
 
 def risk_curve(certificate: Certificate | Abstention) -> Any:
     """Rows of text: the walk goes from left to right, thresholds stand below."""
+    from rich.console import Console
     from rich.text import Text
 
-    return Text("\n".join(lines_of(certificate, _marks())), no_wrap=True, overflow="crop")
+    width = Console().width if sys.stdout.isatty() else WIDTH + 20
+    return Text("\n".join(line[:width] for line in lines_of(certificate, _marks())), no_wrap=True, overflow="crop")
 
 
 def lines_of(certificate: Certificate | Abstention, marks: dict[str, str]) -> list[str]:

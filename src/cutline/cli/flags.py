@@ -123,12 +123,18 @@ class Promise:
 
     def settings(self, vectors: str | None) -> dict[str, Any]:
         """The arguments of `calibrate`, but for alpha and delta."""
+        from cutline.curve import check_thresholds
+
+        loss, scoring = self._loss(), options.scoring_of(self.scoring, self.scale)
+        thresholds = options.thresholds_of(self.thresholds)
+        if thresholds is not None and not isinstance(thresholds, str):
+            check_thresholds(thresholds, loss=loss, scoring=scoring)  # before files are read
         return {
-            "loss": self._loss(),
-            "scoring": options.scoring_of(self.scoring, self.scale),
+            "loss": loss,
+            "scoring": scoring,
             "sets": options.sets_of(self.min_size, self.max_size, self.diverse, self.distance, self.strategy, vectors),
             "evidence": options.evidence_of(self.evidence),
-            "thresholds": options.thresholds_of(self.thresholds),
+            "thresholds": thresholds,
             "sequence": options.sequence_of(self.sequence),
             "seed": self.seed,
         }
@@ -136,6 +142,16 @@ class Promise:
     def _loss(self) -> Loss:
         relevance = options.relevance_of(self.good_at_least, self.good_top, self.ties, self.unjudged)
         return options.loss_of(self.loss, relevance)
+
+
+def check_levels(*, delta: float, **alphas: list[float]) -> None:
+    """What is wrong with levels is said before files are read."""
+    from cutline._checks import check_level
+
+    for name, levels in alphas.items():
+        for level in levels:
+            check_level(name, level)
+    check_level("delta", delta)
 
 
 def check_output(output: Path, inputs: Inputs, *others: Path) -> None:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cutline.cli import options
+from cutline.cli.calibrate import ABSTAINED
 from cutline.cli.console import noted, say, say_json, working
-from cutline.cli.flags import JudgedFiles, Promise
+from cutline.cli.flags import JudgedFiles, Promise, check_levels
+from cutline.errors import InputError
 
 if TYPE_CHECKING:
     from cutline.frontiers import Frontier
@@ -44,6 +46,9 @@ def frontier(
             "exploratory": exploratory,
             **promise.settings(files.vectors),
         }
+        check_levels(alphas=settings["alphas"], delta=delta)
+        if max_sizes is not None and promise.max_size is not None:
+            raise InputError("--max-sizes says how long lists may be; leave --max-size out")
         queries = files.inputs().judged(vectors=promise.diverse is not None).queries
         with working("Calibrating"):
             found = explore(queries, **settings)
@@ -51,7 +56,7 @@ def frontier(
             say_json({**found.to_dict(), "statement": found.statement()}, notes)
         else:
             say(_table(found), "", found.statement())
-    return 0
+    return 0 if any(point.mean_size is not None for point in found) else ABSTAINED
 
 
 def _table(found: Frontier) -> Any:
@@ -62,7 +67,7 @@ def _table(found: Frontier) -> Any:
     diverse = any(point.share_modified is not None for point in found)
     more = ["modified", "diversity"] if diverse else []
     for name in ("alpha", *(["max size"] if sized else []), "threshold", "mean size", "non-empty", "risk here", *more):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True, overflow="fold")
     for point in found:
         row = [f"{point.alpha:g}", *([f"{point.max_size or 'any'}"] if sized else [])]
         if point.mean_size is None or point.share_nonempty is None or point.risk is None:

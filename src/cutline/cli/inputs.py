@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutline.cli.console import reading, working
-from cutline.errors import InputError, warn
+from cutline.cli.console import progress_of, working
+from cutline.errors import InputError
 
 if TYPE_CHECKING:
     from cutline.io.gathering import Gathered
@@ -48,7 +48,7 @@ class Inputs:
             return wanted
         from cutline.io.vectors import read_vectors
 
-        with reading(path) as progress:
+        with progress_of(path) as progress:
             return read_vectors(path, progress=progress)
 
     def _scores(self, *, roles: Sequence[str], keep: Sequence[str] | None, vectors: bool) -> Sheet:
@@ -58,13 +58,23 @@ class Inputs:
 
         column = vectors and self._vector_file is None
         named = {"vector": self.vectors} if column and self.vectors is not None else {}
-        with reading(self.scores) as progress:
+        with progress_of(self.scores) as progress:
             return read_scores(
                 self.scores, columns={**self.columns, **named}, wording=Wording(str(self.scores), flags=True),
                 format=self.format, predictions=self.predictions, groups=self.groups,
                 keep=None if keep is None else tuple(keep), only=[*roles, *(["vector"] if column else [])],
                 progress=progress,
             )  # fmt: skip
+
+    @staticmethod
+    def told(gathered: Gathered) -> str:
+        """What was read, for a user to see whether it is what was meant."""
+        from cutline.statements import percent
+
+        sheet = gathered.sheet
+        column = "" if sheet.format in ("trec", "letor") else f" scores in {sheet.roles['score']!r},"
+        share = "" if gathered.judged is None else f" {percent(gathered.judged)} of items judged"
+        return f"Read {sheet.source}:{column}{share}".rstrip(",:") + "."
 
     def judged(self, *, by: Sequence[str] = (), vectors: bool = False) -> Gathered:
         """Queries with labels, from the scores or from judgments of their own."""
@@ -80,20 +90,13 @@ class Inputs:
                 raise InputError(f"{sheet.source} has no labels; name a file of judgments with --labels QRELS")
             with working("Looking at the rows"):
                 return gather(sheet, columns=by, vectors=table)
-        with reading(self.labels) as progress:
+        with progress_of(self.labels) as progress:
             judgments = read_judgments(
                 self.labels, columns=self.columns, wording=Wording(str(self.labels), flags=True),
                 format=self.labels_format, progress=progress,
             )  # fmt: skip
         with working("Looking up the labels"):
-            gathered = gather(sheet, judgments, columns=by, vectors=table)
-        if gathered.unjudged:
-            total = gathered.unjudged + len(gathered.queries)
-            warn(
-                f"{gathered.unjudged:,} of {total:,} queries of {sheet.source} are not in {judgments.source}: nobody "
-                "judged them, and they are left out"
-            )
-        return gathered
+            return gather(sheet, judgments, columns=by, vectors=table)
 
     def scored(self, *, vectors: bool) -> Gathered:
         """Queries with everything that their file holds, labels unread."""

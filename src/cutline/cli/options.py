@@ -177,10 +177,10 @@ def relevance_of(at_least: float | None, top: str | None, ties: Ties, unjudged: 
 
             return TopM(fraction=float(Decimal(text[:-1]) / 100), ties=ties, unjudged=unjudged)
         return TopM(m=int(text), ties=ties, unjudged=unjudged)
-    except InputError:
-        raise
-    except (ValueError, ArithmeticError):
-        raise InputError(f"--good-top must be a number of items or a share, as 5 or 20%, got {text!r}") from None
+    except (ValueError, ArithmeticError):  # an InputError is a ValueError too, and speaks of m and fraction
+        raise InputError(
+            f"--good-top must be a number of items or a share up to 100%, as 5 or 20%, got {text!r}"
+        ) from None
 
 
 def loss_of(name: LossName, relevance: Relevance) -> Loss:

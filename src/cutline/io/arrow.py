@@ -20,5 +20,6 @@ Table: TypeAlias = Any  # pyarrow.Table
 Column: TypeAlias = Any  # pyarrow.ChunkedArray
 Values: TypeAlias = Any  # pyarrow.Array
 Kind: TypeAlias = Any  # pyarrow.DataType
+Buffer: TypeAlias = Any  # pyarrow.Buffer
 Stream: TypeAlias = Any  # pyarrow.NativeFile
 ArrowError: tuple[type[Exception], ...] = (pa.ArrowException, OSError, ValueError)

@@ -8,10 +8,10 @@ from functools import partial
 from typing import NoReturn
 
 from cutline.errors import InputError
-from cutline.io.arrow import ArrowError, Stream, Table, pa, pacsv
-from cutline.io.delimited import BLOCK, NUMBER, refuse_text
+from cutline.io.arrow import ArrowError, Stream, Table, pa, pacsv, pc
+from cutline.io.delimited import NUMBER, refuse_text
 from cutline.io.sheets import Sheet, in_one_piece
-from cutline.io.sources import Source, reading, told
+from cutline.io.sources import BLOCK, Source, reading, told
 
 _EDGES = re.compile(rb"^[ \t]+|[ \t\r]+$", re.MULTILINE)
 _GAPS = re.compile(rb"[ \t]+")
@@ -25,11 +25,13 @@ def read_fields(source: Source, fields: Sequence[str], kept: Sequence[str], numb
     try:
         with source.open() as file:
             table = _table(file, fields, kept, number, b"\t" if b"\t" in first else b" ")
+        if any(pc.any(pc.match_substring(table.column(field), " ")).as_py() for field in kept if field.endswith("_id")):
+            table = None  # blanks beside tabs belong to the gaps
     except ArrowError:
         table = None
     if table is None:  # more than one blank between fields, or both kinds, or a line that is wrong
         with reading(source):
-            even = _GAPS.sub(b"\t", _EDGES.sub(b"", source.whole()))
+            even = _GAPS.sub(b"\t", _EDGES.sub(b"", source.whole().to_pybytes()))
         try:
             table = _table(pa.BufferReader(even), fields, kept, number, b"\t")
         except ArrowError as error:

@@ -24,19 +24,24 @@ class Format:
     suffixes: tuple[str, ...]
     read: Callable[[Source, Wish], Sheet]
     write: Callable[[Sheet, BinaryIO], None]
-    named_columns: bool = True
+    names: Callable[[Source], list[str]] | None = None
+
+    @property
+    def named_columns(self) -> bool:
+        """Whether columns have names, by which they can be asked for."""
+        return self.names is not None
 
 
 FORMATS: dict[str, Format] = {
     each.name: each
     for each in (
-        Format("parquet", (".parquet", ".pq"), parquet.read, parquet.write),
-        Format("csv", (".csv",), delimited.read_csv, delimited.write_csv),
-        Format("tsv", (".tsv",), delimited.read_tsv, delimited.write_tsv),
-        Format("jsonl", (".jsonl", ".ndjson"), jsonl.read, jsonl.write),
-        Format("trec", (".run", ".trec", ".res"), trec_run.read, trec_run.write, named_columns=False),
-        Format("qrels", (".qrels", ".qrel"), trec_qrels.read, trec_qrels.write, named_columns=False),
-        Format("letor", (".svm", ".letor", ".svmlight", ".libsvm"), letor.read, letor.write, named_columns=False),
+        Format("parquet", (".parquet", ".pq"), parquet.read, parquet.write, parquet.names),
+        Format("csv", (".csv",), delimited.read_csv, delimited.write_csv, delimited.csv_names),
+        Format("tsv", (".tsv",), delimited.read_tsv, delimited.write_tsv, delimited.tsv_names),
+        Format("jsonl", (".jsonl", ".ndjson"), jsonl.read, jsonl.write, jsonl.names),
+        Format("trec", (".run", ".trec", ".res"), trec_run.read, trec_run.write),
+        Format("qrels", (".qrels", ".qrel"), trec_qrels.read, trec_qrels.write),
+        Format("letor", (".svm", ".letor", ".svmlight", ".libsvm"), letor.read, letor.write),
     )
 }
 KNOWN = {suffix: each for each in FORMATS.values() for suffix in each.suffixes}
@@ -80,7 +85,7 @@ def format_to_read(source: Source, name: str | None, *, flag: str, judgments: bo
     return known
 
 
-def format_to_write(path: Path, *, flag: str | None = None) -> Format:
+def format_to_write(path: Path) -> Format:
     """The form that a name asks for."""
     known = KNOWN.get(suffix_of(path))
     if known is None:

@@ -22,6 +22,7 @@ from cutline.queries import Queries
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+FEW = 1000  # different scores, up to which ties with a threshold are no accident
 NOWHERE = np.empty(0, np.int64)  # no row moves: each stands at its own number
 
 
@@ -33,6 +34,12 @@ class Gathered:
     rows: Integers
     sheet: Sheet
     unjudged: int = 0  # queries of the sheet that nobody judged, and that were left out
+
+    @property
+    def judged(self) -> float | None:
+        """The share of items with a label; None where there are no labels."""
+        labels = self.queries.labels
+        return None if labels is None else float(np.mean(~np.isnan(labels)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +58,7 @@ def gather(
     """The queries of a sheet of scores. Labels are its own, or those of `judgments`; then queries that nobody judged
     are left out. `columns` are kept, one value per item."""
     scores = sheet.finite("score")
+    _note_single_precision(sheet, scores)
     groups = _grouped(sheet)
     own = sheet.labels() if judgments is None and sheet.has("label") else None
     left_out = 0
@@ -61,6 +69,11 @@ def gather(
             own, groups, left_out = _joined(sheet, groups, texts, judgments)
     elif judgments is not None:
         raise InputError(f"{sheet.source} has no column for the item_id, and judgments in a file of their own need one")
+    if left_out and judgments is not None:
+        warn(
+            f"{left_out:,} of {left_out + len(groups.ids):,} queries of {sheet.source} are not in {judgments.source}: "
+            "nobody judged them, and they are left out"
+        )
     every = groups.rows if len(groups.rows) else slice(None)  # a view, not a copy, where nothing moves
     vectors_of_items, vector_rows = _vectors(sheet, vectors, every)
     queries = Queries(
@@ -75,6 +88,17 @@ def gather(
     )
     rows = groups.rows if len(groups.rows) else np.arange(len(sheet))
     return Gathered(queries=queries, rows=rows, sheet=sheet, unjudged=left_out)
+
+
+def _note_single_precision(sheet: Sheet, scores: Floats) -> None:
+    """A float32 of 0.7 is a little less than 0.7, as a text file of the same scores has it. Where scores are few and
+    far between, that is a question of which lists an item is in."""
+    if sheet.single_precision("score") and len(scores) > FEW and len(np.unique(scores)) <= FEW:
+        warn(
+            f"{sheet.source}: scores are of single precision with few different values, so 0.7 is "
+            f"{float(np.float32(0.7))!r} here, and 0.7 in a text file; calibrate and cut from files of one kind, or "
+            "write double precision"
+        )
 
 
 def _vectors(sheet: Sheet, vectors: bool | VectorTable, every: Any) -> tuple[Any, Integers | None]:

@@ -8,7 +8,9 @@ from typing import Any, BinaryIO, NoReturn, cast
 
 from cutline._display import shown
 from cutline.errors import InputError
-from cutline.io.arrow import ArrowError, Table, pajson
+from cutline.io.arrow import ArrowError, Table, pa, pajson
+from cutline.io.delimited import widened
+from cutline.io.fields import place_of_line
 from cutline.io.sheets import Sheet, Wish, in_one_piece
 from cutline.io.sources import Source, reading, told
 from cutline.io.tables import kept_columns, roles_of
@@ -24,15 +26,22 @@ def read(source: Source, wish: Wish) -> Sheet:
         if "straddling" not in str(error):
             _diagnose(source, error)
         with reading(source):  # a line longer than a block
-            table = _table(source, len(source.whole()) + 1)
+            table = _table(source, source.whole().size + 1)
     if not table.num_rows:
         raise InputError(f"{source.name} holds no rows")
     names: list[str] = table.column_names
     roles = roles_of(source, names, wish)
     kept = table.select(kept_columns(names, roles, wish))
     return Sheet(
-        source=source.name, table=in_one_piece(kept), roles=roles, format="jsonl", place=partial(_place, source)
+        source=source.name, table=in_one_piece(kept), roles=roles, format="jsonl", place=partial(place_of_line, source)
     )
+
+
+def names(source: Source) -> list[str]:
+    """The keys of the first line."""
+    with reading(source):
+        first = next((line for line in source.lines() if line.strip()), b"{}")
+    return list(_kinds(f"{source.name}, line 1", first))
 
 
 def write(sheet: Sheet, file: BinaryIO) -> None:
@@ -40,22 +49,26 @@ def write(sheet: Sheet, file: BinaryIO) -> None:
     import msgspec
 
     encoder = msgspec.json.Encoder(enc_hook=str)
-    file.writelines(encoder.encode_lines(batch.to_pylist()) for batch in sheet.table.to_batches(max_chunksize=1 << 14))
+    table = widened(sheet.table)
+    file.writelines(encoder.encode_lines(batch.to_pylist()) for batch in table.to_batches(max_chunksize=1 << 14))
 
 
 def _table(source: Source, block: int) -> Table:
-    with source.open() as file:
-        table = pajson.read_json(file, read_options=pajson.ReadOptions(block_size=block))
+    table = _inferred(source, block, None)
+    times = [field.name for field in table.schema if pa.types.is_temporal(field.type)]
+    if times:  # text that looks like a time stays the text it is
+        table = _inferred(source, block, pa.schema([(name, pa.string()) for name in times]))
     table.validate(full=True)  # the parser lets through text that is not UTF-8
     return table
 
 
-def _place(source: Source, row: int) -> str:
-    filled = (number for number, line in enumerate(source.lines(), start=1) if line.strip())
-    for place, number in enumerate(filled):
-        if place == row:
-            return f"line {number}"
-    return f"row {row + 1}"
+def _inferred(source: Source, block: int, schema: Any) -> Table:
+    with source.open() as file:
+        return pajson.read_json(
+            file,
+            read_options=pajson.ReadOptions(block_size=block),
+            parse_options=pajson.ParseOptions(explicit_schema=schema),
+        )
 
 
 def _diagnose(source: Source, error: Exception) -> NoReturn:

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from cutline.errors import InputError
 from cutline.io.arrow import pa, pacsv, pc
-from cutline.io.delimited import BLOCK, NUMBER, refuse_text
+from cutline.io.delimited import NUMBER, refuse_text
 from cutline.io.sheets import Sheet, Wish
-from cutline.io.sources import Source, reading, told
+from cutline.io.sources import BLOCK, Source, reading, told
 
 Floats = npt.NDArray[np.float64]
 
@@ -98,12 +98,18 @@ def beside(source: Source) -> Path | None:
 
 def with_predictions(sheet: Sheet, source: Source, predictions: Source) -> Sheet:
     """The sheet with a score for each row."""
-    scores = read_numbers(predictions, "predictions")
+    scores, queries = read_predictions(predictions)
     if len(scores) != len(sheet):
         raise InputError(
             f"{predictions.name} has {len(scores):,} predictions, and {source.name} has {len(sheet):,} rows; "
             "one number a row is wanted"
         )
+    for row, (query, own) in enumerate(zip(queries, sheet.column("query_id").to_pylist(), strict=False)):
+        if query != own:
+            raise InputError(
+                f"{predictions.name}, line {row + 1}: query {query!r}, and {source.name} has {own!r} in "
+                f"{sheet.place(row)}; predictions must be in the order of the rows"
+            )
     for row in np.flatnonzero(~np.isfinite(scores))[:1]:
         raise InputError(
             f"{predictions.name}, line {row + 1}: the prediction is {scores[row]}; scores are finite numbers"
@@ -111,10 +117,31 @@ def with_predictions(sheet: Sheet, source: Source, predictions: Source) -> Sheet
     return sheet.with_column("score", "score", pa.array(scores))
 
 
-def read_numbers(source: Source, what: str) -> Floats:
-    """One number a line; of lines with three fields between tabs, as RankLib writes them, the last."""
+def read_predictions(source: Source) -> tuple[Floats, list[str]]:
+    """One number a line; or three fields between tabs, as RankLib writes them: query, place and number. Then the
+    queries too, for they tell which row a number is for."""
     with reading(source):
-        text = source.whole()
+        head = source.head()
+    first = head.decode("utf-8", "replace").lstrip("\ufeff").split("\n", 1)[0]
+    if first.count("\t") != 2:
+        return read_numbers(source, "predictions"), []
+    lines = _text_lines(source, "predictions")
+    for number, line in enumerate(lines, start=1):
+        if line.count("\t") != 2:
+            raise InputError(f"{source.name}, line {number}: wanted query, place and prediction, got {line[:40]!r}")
+    fields = [line.split("\t") for line in lines]
+    return _as_numbers(source, "predictions", [each[2] for each in fields]), [each[0].strip() for each in fields]
+
+
+def read_numbers(source: Source, what: str) -> Floats:
+    """One number a line."""
+    return _as_numbers(source, what, _text_lines(source, what))
+
+
+def _text_lines(source: Source, what: str) -> list[str]:
+    """The lines, but for empty ones at the end."""
+    with reading(source):
+        text = source.whole().to_pybytes()
     try:
         lines = text.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
@@ -122,8 +149,10 @@ def read_numbers(source: Source, what: str) -> Floats:
         raise InputError(f"{source.name}, line {line}: not UTF-8 text; {what} are numbers, one a line") from None
     while lines and not lines[-1].strip():
         lines.pop()
-    if lines and len(lines[0].split("\t")) == 3:
-        lines = [line.rsplit("\t", 1)[-1] for line in lines]
+    return lines
+
+
+def _as_numbers(source: Source, what: str, lines: list[str]) -> Floats:
     try:
         return np.array(lines, dtype=np.float64)
     except ValueError:
@@ -189,6 +218,8 @@ def _labels(source: Source, texts: Any, data: Any) -> Any:
 def _items(lines: Any, queries: Any, data: Any) -> Any:
     for pattern in (_DOCUMENT, _WORD):
         names = pc.struct_field(pc.extract_regex(lines, pattern), "item_id")
+        if names.null_count == 0 and pattern == _DOCUMENT:
+            return names
         if names.null_count == 0 and queries is not None:
             pairs = pc.binary_join_element_wise(queries, names, " ")
             if pc.count_distinct(pairs).as_py() == len(lines):

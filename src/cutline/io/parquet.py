@@ -14,7 +14,7 @@ from cutline.io.tables import kept_columns, roles_of
 def read(source: Source, wish: Wish) -> Sheet:
     """The columns asked for; the others stay on disk."""
     with reading(source), source.open() as stream:
-        file = pq.ParquetFile(pa.BufferReader(stream.read()) if source.gzipped else stream)
+        file = pq.ParquetFile(pa.BufferReader(stream.read_buffer()) if source.gzipped else stream)
         names: list[str] = list(file.schema_arrow.names)
         roles = roles_of(source, names, wish)
         table = file.read(columns=kept_columns(names, roles, wish))
@@ -22,6 +22,12 @@ def read(source: Source, wish: Wish) -> Sheet:
     if not table.num_rows:
         raise InputError(f"{source.name} has columns and no rows")
     return Sheet(source=source.name, table=in_one_piece(table), roles=roles, format="parquet")
+
+
+def names(source: Source) -> list[str]:
+    """The names of the columns."""
+    with reading(source), source.open() as stream:
+        return list(pq.read_schema(pa.BufferReader(stream.read_buffer()) if source.gzipped else stream).names)
 
 
 def write(sheet: Sheet, file: BinaryIO) -> None:

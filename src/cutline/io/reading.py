@@ -11,7 +11,7 @@ from cutline._display import shown
 from cutline.errors import InputError
 from cutline.io import letor
 from cutline.io.arrow import pa
-from cutline.io.formats import FORMATS, format_to_read
+from cutline.io.formats import format_to_read
 from cutline.io.gathering import Gathered, gather
 from cutline.io.sheets import Sheet, Wish, taken
 from cutline.io.sources import Progress, Source, source_of
@@ -114,15 +114,10 @@ def read_judgments(
     if form.name in ("trec", "letor"):
         raise InputError(f"{source.name} holds {form.name} rows, and judgments are wanted: TREC qrels, or a table")
     told = {role: name for role, name in columns.items() if role in JUDGMENTS}
-    if form.named_columns and set(told) - {"label"}:
-        told = {role: name for role, name in told.items() if role == "label" or name in _names(form.name, source)}
+    if form.names is not None and set(told) - {"label"}:  # those told for the scores need not be the judgments' too
+        known = form.names(source)
+        told = {role: name for role, name in told.items() if role == "label" or name in known}
     return form.read(source, Wish(told, JUDGMENTS, wording, positional=JUDGMENTS, only=JUDGMENTS))
-
-
-def _names(form: str, source: Source) -> list[str]:
-    """The names of all columns of a table. Those told for the scores need not be those of the judgments."""
-    wish = Wish({}, (), Wording(source.name), None)
-    return cast(list[str], FORMATS[form].read(source, wish).table.column_names)
 
 
 def _scored(sheet: Sheet, source: Source, predictions: Any, groups: Any, wording: Wording) -> Sheet:

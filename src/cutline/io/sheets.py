@@ -69,6 +69,11 @@ class Sheet:
         """Refuse a row: what came and what is wanted, after where it stands."""
         raise InputError(f"{self.source}, {self.place(row)}: {what}")
 
+    def single_precision(self, role: str) -> bool:
+        """Whether the column of a role holds floats of fewer than 64 bits."""
+        kind = plain(self.column(role)).type
+        return bool(pa.types.is_float32(kind) or pa.types.is_float16(kind))
+
     def texts(self, role: str) -> Texts:
         """Ids as text, none of them missing."""
         column = plain(self.column(role))
@@ -77,7 +82,7 @@ class Sheet:
         if pa.types.is_floating(column.type):
             column = self._whole(role, column)
         if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
-            column = column.cast(pa.large_string())
+            column = self._decoded(role, column)
         if not (_is_text(column.type) or pa.types.is_integer(column.type)):
             raise InputError(
                 f"{self.source}: column {self.roles[role]!r} must hold ids, as text or whole numbers, got {column.type}"
@@ -87,11 +92,20 @@ class Sheet:
             self.refuse(int(row), f"the {WORDS[role]} is empty; drop the row or give it one")
         return texts
 
+    def _decoded(self, role: str, column: Column) -> Column:
+        """Bytes as the text they are in UTF-8."""
+        try:
+            return column.cast(pa.large_string())
+        except pa.ArrowInvalid:
+            raise InputError(
+                f"{self.source}: column {self.roles[role]!r} holds bytes that are not UTF-8 text"
+            ) from None
+
     def _whole(self, role: str, column: Column) -> Column:
         """Whole numbers that are written as 1.0 are ids still."""
         values = column.to_numpy()
         for row in np.flatnonzero((values != np.floor(values)) | (np.abs(values) > 2.0**53) | ~np.isfinite(values))[:1]:
-            self.refuse(int(row), f"the {WORDS[role]} is {values[row]!r}; ids are text or whole numbers")
+            self.refuse(int(row), f"the {WORDS[role]} is {float(values[row])!r}; ids are text or whole numbers")
         return pa.chunked_array([values.astype(np.int64)])
 
     def numbers(self, role: str) -> Floats:
@@ -106,7 +120,7 @@ class Sheet:
             raise InputError(f"{self.source}: column {self.roles[role]!r} must hold numbers, got {column.type}")
         if pa.types.is_boolean(column.type):
             column = column.cast(pa.uint8())
-        if role == "label" and (pa.types.is_float32(column.type) or pa.types.is_float16(column.type)):
+        if role == "label" and self.single_precision(role):
             return decimals_of(column.to_numpy())
         numbers = cast(Floats, column.cast(pa.float64(), safe=False).to_numpy())
         return np.ascontiguousarray(numbers)

@@ -7,14 +7,15 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from cutline._files import shortened
 from cutline.errors import InputError
-from cutline.io.arrow import Stream, pa
+from cutline.io.arrow import Buffer, Stream, pa
 
 Progress = Callable[[int], None]
 HEAD = 1 << 16  # bytes that show what a file is
+BLOCK = 1 << 22  # bytes read at a time
 GZIP = b"\x1f\x8b"
 
 
@@ -37,25 +38,32 @@ class Source:
 
     @contextmanager
     def open(self) -> Generator[Stream]:
-        """Its bytes from the start, decompressed."""
-        with self.path.open("rb") as plain:
-            counted = _Counted(plain, self.progress) if self.progress is not None else None
-            with pa.OSFile(str(self.path)) if counted is None else pa.PythonFile(counted, mode="r") as raw:
-                if not self.gzipped:
-                    yield raw
-                    return
-                with pa.CompressedInputStream(raw, "gzip") as unpacked:
-                    yield unpacked
+        """Its bytes from the start, decompressed. Where progress is told, all of them are read first: Arrow reads on
+        threads of its own, which must not call Python."""
+        if self.progress is not None:
+            yield pa.BufferReader(self.whole())
+            return
+        with pa.OSFile(str(self.path)) as raw, self._unpacked(raw) as unpacked:
+            yield unpacked
 
     def head(self) -> bytes:
         """Its first bytes."""
         with Source(self.path).open() as file:
             return file.read(HEAD)
 
-    def whole(self) -> bytes:
-        """All of its bytes."""
-        with self.open() as file:
-            return file.read()
+    def whole(self) -> Buffer:
+        """All of its bytes, decompressed."""
+        gathered, seen = pa.BufferOutputStream(), 0
+        with pa.OSFile(str(self.path)) as raw, self._unpacked(raw) as file:
+            while block := file.read(BLOCK):
+                gathered.write(block)
+                if self.progress is not None:
+                    self.progress(raw.tell() - seen)
+                    seen = raw.tell()
+        return gathered.getvalue()
+
+    def _unpacked(self, raw: Stream) -> Stream:
+        return pa.CompressedInputStream(raw, "gzip") if self.gzipped else raw
 
     def lines(self) -> Iterator[bytes]:
         """Its lines, one by one, without their ends: for finding what is wrong, not for reading much."""
@@ -68,43 +76,6 @@ class Source:
             yield rest.removesuffix(b"\r")
 
 
-class _Counted:
-    """A file that tells how much of it was read."""
-
-    def __init__(self, file: BinaryIO, progress: Progress) -> None:
-        self._file, self._progress = file, progress
-
-    @property
-    def closed(self) -> bool:
-        return self._file.closed
-
-    def read(self, count: int = -1) -> bytes:
-        block = self._file.read(count)
-        self._progress(len(block))
-        return block
-
-    def seek(self, place: int, whence: int = 0) -> int:
-        return self._file.seek(place, whence)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def close(self) -> None:
-        self._file.close()
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def writable(self) -> bool:
-        return False
-
-    def flush(self) -> None:
-        pass
-
-
 def source_of(path: Any, progress: Progress | None = None) -> Source:
     """A file that is there, can be opened and holds something."""
     try:
@@ -114,6 +85,8 @@ def source_of(path: Any, progress: Progress | None = None) -> Source:
     try:
         if source.path.is_dir():
             raise InputError(f"{source.name} is a folder; name a file in it")
+        if source.path.exists() and not source.path.is_file():
+            raise InputError(f"{source.name} is a pipe or a device; save what it gives to a file first")
         with source.path.open("rb") as file:
             start = file.read(2)
     except (OSError, ValueError) as error:

@@ -11,8 +11,7 @@ from cutline.io.sources import Source
 
 
 def roles_of(source: Source, names: Sequence[str], wish: Wish) -> dict[str, str]:
-    """Which column plays which role. Where places tell too, names may be
-    others."""
+    """Which column plays which role. Where places tell too, and there are no other columns, names may be any."""
     for place, name in enumerate(names):
         if name in names[:place]:
             raise InputError(f"{source.name} has two columns named {name!r}; rename or drop one of them")
@@ -20,15 +19,15 @@ def roles_of(source: Source, names: Sequence[str], wish: Wish) -> dict[str, str]
     if not wish.positional:
         return _wanted(match_columns(names, told, required=wish.required, wording=wish.wording), wish)
     found = _wanted(match_columns(names, told, required=(), wording=wish.wording), wish)
-    for place, role in enumerate(wish.positional):
+    for place, role in enumerate(wish.positional if len(names) == len(wish.positional) else ()):
         if role not in found and place < len(names) and names[place] not in found.values():
             found[role] = names[place]
     missing = [role for role in wish.required if role not in found]
     if missing:
-        match_columns(names, told, required=missing, wording=wish.wording)
         raise InputError(
-            f"{source.name} has no column for the {missing[0]}; wanted are {', '.join(wish.positional)}, by these "
-            f"names or in this order, and it has {', '.join(map(repr, names))}"
+            f"{source.name} has no column for the {missing[0]}: it has {', '.join(map(repr, names))}; wanted are "
+            f"{', '.join(wish.positional)}, by their names, or in this order and nothing else; or say "
+            f"{wish.wording.said(missing[0], '...')}"
         )
     return found
 

@@ -87,7 +87,7 @@ def write_sheet(sheet: Sheet, path: str | PathLike[str], form: Format | None = N
             raise InputError(f"{shortened(path)}: cannot be written as {form.name}: {problem}") from None
 
 
-def check_output(path: Path, inputs: list[Path], *, keep_all: bool = False) -> Format:
+def format_for_output(path: Path, inputs: list[Path], *, keep_all: bool = False) -> Format:
     """The form of the output, if it can be written, and is none of the inputs."""
     return _form_of_cut(check_writable(path, inputs), None, keep_all=keep_all)
 
