@@ -32,7 +32,8 @@ def distance_by_hand(one: Sequence[float], other: Sequence[float], distance: str
     for x, y in pairs:
         product, mine, theirs = product + x * y, mine + x * x, theirs + y * y
     if distance == "cosine":
-        return min(max(1.0 - product / (math.sqrt(mine) * math.sqrt(theirs)), 0.0), 2.0)
+        apart = min(1.0 - product / (math.sqrt(mine) * math.sqrt(theirs)), 2.0)
+        return apart if apart > 4 * len(pairs) * 2.0**-53 else 0.0  # below, it is rounding
     either = sum(1 for x, y in pairs if x or y)
     return 1.0 - sum(1 for x, y in pairs if x and y) / either if either else 0.0
 

@@ -175,7 +175,7 @@ def test_the_file_holds_what_the_design_lists_and_the_seal_comes_last(tmp_path):
         == (
             "schema cutline alpha delta threshold n_queries n_items loss relevance unjudged scoring sets evidence sequence "
             "seed sample thresholds tested risk log_evidence asymptotic share_nonempty mean_size risk_given_nonempty "
-            "item_rate list_lengths curve calibration_fingerprint abstention seal"
+            "item_rate list_lengths curve calibration_fingerprint vector_width abstention seal"
         ).split()
     )
     assert list(content["list_lengths"]) == ["min", "median", "max"]

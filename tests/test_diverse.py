@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -13,6 +14,7 @@ import pytest
 
 import cutline as cl
 from cutline.certificate import Certificate
+from cutline.diversity import distances_of, diversity_of
 from cutline.errors import CannotApplyError, CertificateError, CutlineWarning, InputError
 from cutline.evidence import Betting, Convex, EmpiricalBernstein
 
@@ -277,8 +279,8 @@ def test_one_list_is_checked_before_it_is_cut(vectors, message):
         (cl.Diverse(3, distance="cosine"), "normal", np.zeros((8, 3)), "must not be all zero, .* at position 0; drop"),
         (cl.Diverse(3, distance="jaccard"), "tags", np.full((8, 12), 2.0), "must hold 0 and 1 only, .* at position 0"),
         (
-            cl.Diverse(3, distance="precomputed"), "matrices", np.ones((8, 9)),
-            r"must be a square matrix, .* for each of 8 items, got shape \(8, 9\)",
+            cl.Diverse(3, distance="precomputed"), "matrices", np.ones((8, 7)),
+            r"must be a square matrix, .* for each of 8 items, got shape \(8, 7\)",
         ),
         (cl.Diverse(3, distance="precomputed"), "matrices", -np.ones((8, 8)), "must not be negative, got -1.0"),
     ],
@@ -303,3 +305,109 @@ def test_a_strategy_that_breaks_its_word_is_stopped_while_calibrating():
 
     with pytest.raises(InputError, match=r"strategy 'greedy' must choose at most 3 items, got \d"):
         found_on(drawn(), cl.Diverse(3, strategy=greedy))
+
+
+# What keeps a promise from being lost unseen -------------------------------------------------------------------------
+
+
+def lists_with(vectors, *, scores=None, labels=None, count=200, seed=0):
+    rng = np.random.default_rng(seed)
+    scores = rng.random(count * 8) if scores is None else scores
+    labels = rng.integers(0, 2, count * 8) if labels is None else labels
+    return cl.Queries.from_arrays(scores, labels, group=np.full(count, 8), vectors=vectors)
+
+
+def certified(queries, rule, **how):
+    how = {"alpha": 0.9, "delta": 0.1, "thresholds": [0.2], "evidence": Convex()} | how
+    found = cl.calibrate(queries, loss=cl.FalseDiscovery(cl.Grade(at_least=1)), sets=rule, **how)
+    assert isinstance(found, cl.Certificate)
+    return found
+
+
+def test_vectors_of_another_width_are_refused(tmp_path):
+    rng = np.random.default_rng(0)
+    made = certified(lists_with(rng.normal(size=(1600, 4))), cl.Diverse(3))
+    made.save(tmp_path / "it.json")
+    loaded = cl.load(tmp_path / "it.json")
+    assert loaded.vector_width == 4
+    message = "vectors must hold 4 numbers each, as those that were calibrated, got 7; are they of the same model"
+    with pytest.raises(InputError, match=message):
+        loaded.apply(lists_with(rng.normal(size=(1600, 7))))
+    with pytest.raises(InputError, match=message):
+        loaded.choose(rng.random(8), rng.normal(size=(8, 7)))
+    plain = cl.calibrate(lists_with(rng.normal(size=(1600, 4))), loss=made.loss, alpha=0.9, delta=0.1, thresholds=[0.2])
+    assert plain.vector_width is None
+
+
+def test_ties_that_positions_decide_among_unequal_items_are_told():
+    tags = np.tile(np.eye(8), (200, 1))  # each as far from each
+    labels = np.tile([1, 1, 1, 0, 0, 0, 0, 0], 200)
+    rule = cl.Diverse(3, distance="jaccard")
+    with pytest.warns(CutlineWarning, match="in 100.0% of the lists a size cuts through items of equal score"):
+        certified(lists_with(tags, scores=np.full(1600, 0.5), labels=labels), rule)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        certified(lists_with(tags, labels=labels), rule)  # scores differ: nothing is left to positions
+
+
+def test_a_function_made_with_other_values_is_another_strategy(tmp_path):
+    def weighted(w):
+        def choose(scores, distances, max_size):
+            return np.argsort(-w * scores, kind="stable")[:max_size]
+
+        return choose
+
+    queries = lists_with(np.random.default_rng(0).normal(size=(1600, 4)))
+    made = certified(queries, cl.Diverse(3, strategy=weighted(-1.0)))
+    made.save(tmp_path / "it.json")
+    assert cl.load(tmp_path / "it.json", sets=cl.Diverse(3, strategy=weighted(-1.0))).seal == made.seal
+    with pytest.raises(CertificateError, match="pass the same one"):
+        cl.load(tmp_path / "it.json", sets=cl.Diverse(3, strategy=weighted(1.0)))
+
+
+def test_scaled_copies_of_a_vector_are_at_cosine_distance_0():
+    rng = np.random.default_rng(1)
+    one = rng.normal(size=8)
+    assert not distances_of(np.outer(rng.uniform(0.1, 9, 12), one), distance="cosine").any()
+    scores = np.full(12, 0.5)
+    copies = np.outer(rng.uniform(0.1, 9, 12), one)
+    assert cl.Diverse(2, distance="cosine").choose(scores, copies, 0.0).tolist() == [0, 1]
+
+
+def test_rows_of_padded_distances_are_served_one_list_at_a_time():
+    rng = np.random.default_rng(2)
+    matrices = np.zeros((13, 8))
+    for begin, end in ((0, 8), (8, 13)):
+        points = rng.normal(size=(end - begin, 2))
+        matrices[begin:end, : end - begin] = np.linalg.norm(points[:, None] - points[None], axis=2)
+    queries = cl.Queries.from_arrays(rng.random(13), np.ones(13), group=[8, 5], vectors=matrices)
+    made = certified(queries, cl.Diverse(3, distance="precomputed"))
+    for query, kept in zip(queries, made.apply(queries), strict=True):
+        np.testing.assert_array_equal(made.choose(query.scores, query.vectors), kept)
+
+
+def test_lists_are_taken_for_arrays_and_a_size_may_be_huge():
+    assert cl.Diverse(3).choose([0.1, 0.9], [[0.0], [1.0]], 0.0).tolist() == [1, 0]
+    assert diversity_of([[0.0], [1.0]], max_size=4 * 10**9, denominator="pairs") > 0
+
+
+def test_a_strategy_that_cannot_be_called_is_refused_when_the_rule_is_made():
+    def short(scores, distances):
+        return []
+
+    def long(scores, distances, max_size, other):
+        return []
+
+    for strategy in (short, long):
+        with pytest.raises(
+            InputError, match=r"must take \(scores, distances, max_size\), and may take vectors and rng"
+        ):
+            cl.Diverse(3, strategy=strategy)
+
+
+def test_a_ragged_answer_of_a_strategy_is_refused():
+    def ragged(scores, distances, max_size):
+        return [[0], [1, 2]]
+
+    with pytest.raises(InputError, match="'ragged' must give positions of items"):
+        certified(lists_with(np.random.default_rng(0).normal(size=(1600, 4))), cl.Diverse(3, strategy=ragged))

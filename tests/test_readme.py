@@ -62,6 +62,25 @@ def printed(block: str, folder: Path) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def test_the_table_of_diverse_lists_is_what_the_page_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    page = ROOT / "docs" / "diversity.md"
+    names = vars(ModuleType("page"))
+    for block in blocks_of(page)[:2]:
+        exec(compile(block, page.name, "exec"), names)
+    found = re.findall(r"^(\w.*?) +(Threshold|Diverse)\((.*?) +λ (\S+)  size (\S+)$", capsys.readouterr().out, re.M)
+    assert len(found) == 9
+    rows = {
+        (kind, rule, "max_size=5" in how or rule == "Diverse"): f"| {λ} | {size} |"
+        for kind, rule, how, λ, size in found
+    }
+    text = page.read_text(encoding="utf-8")
+    for kind, rule, bounded in (
+        ("unrelated", "Threshold", True), ("unrelated", "Diverse", True), ("good items differ", "Diverse", True),
+        ("bad items differ", "Diverse", True),
+    ):  # fmt: skip
+        assert rows[kind, rule, bounded] in text, (kind, rule, rows)
+
+
 def test_the_readme_has_a_shell_example_of_four_lines() -> None:
     (example,) = CONSOLE.findall((ROOT / "README.md").read_text(encoding="utf-8"))
     commands = [line for line in example.splitlines() if line.startswith("$ ")]

@@ -129,6 +129,7 @@ def vectors_of(values: Any, n_items: int | None) -> Array:
     if array.ndim != 2 or array.dtype.kind not in "biuf" or array.shape[1] == 0:
         raise InputError(
             f"vectors must be numbers of shape (n_items, d) with d at least 1, got {array.dtype} of shape {array.shape}"
+            f"{'; write tags as 0 and 1, one place for each' if array.dtype.kind in 'OU' else ''}"
         )
     if n_items is not None:
         same_length("vectors", len(array), n_items, "item")

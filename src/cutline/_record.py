@@ -71,6 +71,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     list_lengths: ListLengths
     curve: CurvePoints
     calibration_fingerprint: str
+    vector_width: int | None
     abstention: Refusal | None = None
 
 

@@ -15,7 +15,7 @@ from cutline._record import CurvePoints, Refusal, check_settings
 from cutline._tables import check_is_queries
 from cutline.certificate import Abstention, Certificate
 from cutline.curve import RiskCurve, check_pieces, length_quantiles
-from cutline.cutting import MOST_SUMMED, Lists, unit_losses, units_of
+from cutline.cutting import MOST_SUMMED, Lists, unit_losses, units_of, warn_of_positions
 from cutline.errors import InputError
 from cutline.evidence import Betting, Convex, Evidence
 from cutline.judging import Judge, judge_of
@@ -183,6 +183,7 @@ def _conclude(trail: _Trail, settings: dict[str, Any], farthest: int | None, tes
             mean_size=(rows[:, walk.CHOSEN] / n).tolist(),
         ),
         "calibration_fingerprint": search.fingerprint(),
+        "vector_width": _width_of(search.lists),
     }
     everything = search.falling and not search.exact and int(sums[walk.CHOSEN]) == found["n_items"]
     if farthest is not None:
@@ -191,13 +192,23 @@ def _conclude(trail: _Trail, settings: dict[str, Any], farthest: int | None, tes
                 f"evidence {settings['evidence'].name!r} contradicts itself: it certifies threshold {threshold:g}, and "
                 f"its log evidence there is {found['log_evidence']:.4g}"
             )
-        return Certificate(**found, certified_threshold=_answer(trail, threshold, farthest, tested))
+        certified = _answer(trail, threshold, farthest, tested)
+        if search.lists is not None:
+            warn_of_positions(search.lists, certified)
+        return Certificate(**found, certified_threshold=certified)
     if isinstance(settings["sequence"], Fallback):
         return Abstention(**found, refusal=_refusal_of_shares(trail, settings))
     first_losses = losses[-1] if ordered else None
     turned = _turned_around(search, found["risk_given_nonempty"] or 0.0, settings["alpha"])
     refusal = _refusal(settings, found["risk"], float(bounds[-1]), first_losses, everything, search.sample, turned)
     return Abstention(**found, refusal=refusal)
+
+
+def _width_of(lists: Lists | None) -> int | None:
+    """How many numbers a vector has; None where vectors are not looked at, or hold the distances within a list."""
+    if lists is None or lists.vectors is None or not lists.rule.needs_vectors:
+        return None
+    return None if getattr(lists.rule, "distance", "") == "precomputed" else int(lists.vectors.shape[1])
 
 
 def _bar(delta: float) -> float:

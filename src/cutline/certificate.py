@@ -77,6 +77,7 @@ class Findings:
     list_lengths: ListLengths
     curve: CurvePoints
     calibration_fingerprint: str
+    vector_width: int | None = None
     cutline: str = __version__
     schema: int = SCHEMA
 
@@ -115,6 +116,7 @@ class Findings:
         check_is_queries(queries)
         threshold = self._usable_threshold()
         check_vectors(queries, self.sets)
+        self._check_width(queries.vectors)
         self._warn_of_lengths(queries)
         scores = scores_of(queries, self.scoring)
         chosen, order = cut_all(self.sets, scores, queries.offsets, queries.vectors, threshold, queries.vector_rows)
@@ -143,6 +145,7 @@ class Findings:
             vectors = vectors_of(vectors, len(outputs))
             for row in np.flatnonzero(~np.isfinite(vectors).all(axis=1))[:1]:
                 raise InputError(f"vectors must be finite, got NaN or infinity for the item at position {int(row)}")
+            self._check_width(vectors)
         if type(self.scoring) is not AsGiven:
             outputs = item_scores(self.scoring, outputs, np.array([0, len(outputs)]))
         if type(self.sets) is Threshold:
@@ -156,6 +159,14 @@ class Findings:
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain types, as the file has it."""
         return content_of(self._record())
+
+    def _check_width(self, vectors: npt.NDArray[Any] | None) -> None:
+        """Vectors of another model are of another width, if one is lucky."""
+        if vectors is not None and self.vector_width not in (None, vectors.shape[1]):
+            raise InputError(
+                f"vectors must hold {self.vector_width} numbers each, as those that were calibrated, got "
+                f"{vectors.shape[1]}; are they of the same model?"
+            )
 
     def _warn_of_lengths(self, queries: Queries) -> None:
         """Warn where win rates meet list lengths that calibration never saw: there a threshold means something
@@ -198,7 +209,8 @@ class Findings:
             tested=self.tested, risk=self.risk, log_evidence=self.log_evidence, asymptotic=self.asymptotic,
             share_nonempty=self.share_nonempty, mean_size=self.mean_size,
             risk_given_nonempty=self.risk_given_nonempty, item_rate=self.item_rate, list_lengths=self.list_lengths,
-            curve=self.curve, calibration_fingerprint=self.calibration_fingerprint, abstention=self.abstention,
+            curve=self.curve, calibration_fingerprint=self.calibration_fingerprint,
+            vector_width=self.vector_width, abstention=self.abstention,
         )  # fmt: skip
 
     def _rows(self) -> list[tuple[str, object]]:

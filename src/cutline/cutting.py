@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
+LARGEST_BLOCK = 4_000_000  # losses of a stretch held at once
 MOST_IN_ONE = 2**29 - 1  # queries of one table
 MOST_SUMMED = 1_700_000_000  # losses of 1, or bad items, whose sum in 1/UNITS fits 64 bits
 
@@ -97,7 +98,10 @@ def prepared(queries: Queries, *, loss: Loss, scoring: Scoring, sets: SetRule) -
 def check_vectors(queries: Queries, sets: SetRule) -> None:
     """Vectors, where the rule needs them, and such as its distance can measure."""
     if sets.needs_vectors and queries.vectors is None:
-        raise InputError(f"queries have no vectors, and {sets.name} needs them: pass vectors=")
+        raise InputError(
+            f"queries have no vectors, and {sets.name} needs them: pass vectors=, name their column in from_frame by "
+            'columns={"vector": ...}, or add them by item id: queries.with_vectors(...)'
+        )
     if type(sets) is Diverse and queries.vectors is not None:
         where = partial(place_of, queries)
         check_measurable(queries.vectors, queries.vector_rows, queries.offsets, sets.distance, where)
@@ -214,11 +218,30 @@ def warn_of_ties(scores: Floats, offsets: Integers, badness: Badness, sets: SetR
         touched |= most > least
     share = float(touched.mean()) if len(touched) else 0.0
     if share > 0.05:
-        warn(
-            f"in {share:.1%} of the lists a size cuts through items of equal score that are not equally good: the "
-            "order of the rows decides there, and must mean the same for new queries; shuffle them, or break ties in "
-            "the scores"
-        )
+        warn(f"in {share:.1%} of the lists {POSITIONS}")
+
+
+def warn_of_positions(lists: Lists, threshold: float) -> None:
+    """The same for diverse lists, whose last rule among ties is the position too: cut once more with each list turned
+    around, which changes nothing where no tie is left to positions."""
+    if type(lists.rule) is not Diverse or lists.vectors is None or lists.rule.distance == "precomputed":
+        return
+    offsets = lists.offsets
+    turned = np.repeat(offsets[:-1] + offsets[1:] - 1, np.diff(offsets)) - np.arange(len(lists.scores))
+    vectors, rows = lists.vectors, lists.vector_rows
+    there = (vectors[turned], None) if rows is None else (vectors, rows[turned])
+    shares = lists.badness.shares()
+    here = cut_all(lists.rule, lists.scores, offsets, vectors, threshold, rows)[0]
+    other = cut_all(lists.rule, lists.scores[turned], offsets, there[0], threshold, there[1])[0]
+    differ = units_of(lists.loss, here, shares, offsets) != units_of(lists.loss, other, shares[turned], offsets)
+    if (share := float(differ[lists.order].mean())) > 0.05:
+        warn(f"in {share:.1%} of the lists {POSITIONS}")
+
+
+POSITIONS = (
+    "a size cuts through items of equal score that are not equally good: the order of the rows decides there, and must "
+    "mean the same for new queries; shuffle them, or break ties in the scores"
+)
 
 
 def judged_labels(queries: Queries) -> int:

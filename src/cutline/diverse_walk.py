@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cutline._vectors import vectors_at
-from cutline.cutting import Lists, Stretch
+from cutline.cutting import LARGEST_BLOCK, Lists, Stretch
 from cutline.diversity import NO_ROWS, ranked
 from cutline.losses import Miss
 from cutline.sets import Diverse
@@ -26,7 +26,6 @@ Vectors = npt.NDArray[Any]
 
 BLOCK = 64  # lists of one task
 STRETCHES = 4  # of about equal work, so that a walk that stops wastes no more than one of them
-LARGEST_BLOCK = 4_000_000  # losses held at once
 MOST_KEPT = 1 << 25  # distances kept from one stretch to the next, in 256 MiB; those of further lists are made anew
 
 

@@ -56,7 +56,8 @@ def diversity_of(
 
 def denominators(sizes: npt.NDArray[Any], max_size: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """What sums of distances over ordered pairs of lists of these sizes are divided by: the paper's, and pairs."""
-    return np.maximum(max_size, sizes), np.maximum(max_size * (max_size - 1), sizes * (sizes - 1))
+    most, counts = float(max_size), np.asarray(sizes, dtype=np.float64)
+    return np.maximum(most, counts), np.maximum(most * (most - 1.0), counts * (counts - 1.0))
 
 
 def distances_of(vectors: npt.ArrayLike, *, distance: Distance = "euclidean") -> Floats:
@@ -148,7 +149,8 @@ def _check_matrices(
         for item in np.flatnonzero(own > 1e-6 * matrix.max(initial=0.0))[:1]:
             raise InputError(
                 f"precomputed distances must be 0 from an item to itself, got {float(own[item])!r} for "
-                f"{where(begin + int(item))}; are they similarities? pass 1 - similarity"
+                f"{where(begin + int(item))}; are they similarities? pass 1 - similarity. Each list has a block of its "
+                "own, from the first column on, padded with zeros"
             )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -82,6 +82,8 @@ class Frontier:
     def statement(self) -> str:
         """What holds of all the points together."""
         count, sure = len(self), statements.confidence(self.delta)
+        if count == 1:
+            return f"One point, tested at delta = {self.delta:g}: it holds with probability at least {sure}."
         if self.exploratory:
             return (
                 f"Exploratory: each of the {count} points was tested at delta = {self.delta:g} by itself. Choosing one "
@@ -175,14 +177,14 @@ def _rules(queries: object, sets: SetRule | None, max_sizes: Any) -> Sequence[Se
     if isinstance(queries, RiskCurve):
         raise InputError("max_sizes needs the queries: a RiskCurve was summed for one rule")
     rule: Any = Threshold() if sets is None else sets
-    if not hasattr(rule, "max_size"):
+    if not hasattr(rule, "max_size") or not is_dataclass(rule):
         raise InputError(f"max_sizes needs a rule with a max_size, such as cl.Threshold(), got {shown(rule)}")
     listed = list(cast("Iterable[Any]", max_sizes)) if isinstance(max_sizes, Iterable) else [max_sizes]
     sizes = [None if size is None else check_whole("max_sizes", size, least=1) for size in listed]
     if not sizes:
         raise InputError("max_sizes must name at least one size, got none; leave it out for that of the rule")
     _refuse_twice("max_sizes", sizes)
-    return [replace(rule, max_size=size) for size in sizes]
+    return [cast(SetRule, replace(cast(Any, rule), max_size=size)) for size in sizes]
 
 
 def _refuse_twice(name: str, values: Sequence[object]) -> None:
@@ -199,7 +201,11 @@ def _variety(certificate: Certificate | Abstention, queries: Queries | RiskCurve
     chosen, _ = cut_all(
         certificate.sets, scores, queries.offsets, queries.vectors, certificate.threshold, queries.vector_rows
     )
-    return diversity_at(certificate, queries, scores, chosen, np.arange(len(queries)), resamples=RESAMPLES)
+    calibrating = np.arange(len(queries))
+    if certificate.sample:  # the others drew the thresholds
+        order = queries.hash_order(certificate.seed, certificate.calibration_fingerprint)
+        calibrating = np.sort(order[certificate.sample :])
+    return diversity_at(certificate, queries, scores, chosen, calibrating, resamples=RESAMPLES)
 
 
 def _point(certificate: Certificate | Abstention, variety: Variety | None) -> Point:

@@ -10,12 +10,13 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from cutline._arrays import vectors_of
 from cutline._checks import check_number, check_one_of, check_seed, check_whole
 from cutline._display import shown
 from cutline._vectors import vectors_at
 from cutline.diversity import DISTANCES, NO_ROWS, Distance, check_one_list, eliminated
 from cutline.errors import InputError
-from cutline.strategies import PYVERSITY, STRATEGIES, Candidates, Chooser, Strategy, chooser_of
+from cutline.strategies import PYVERSITY, STRATEGIES, Candidates, Chooser, Strategy, captured_by, chooser_of
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -114,7 +115,8 @@ class Diverse:
 
     `distance` is "euclidean", "cosine", "jaccard" (vectors of 0 and 1), or "precomputed": the vector of an item then
     holds its distances to the items of its own list, in their order, padded to the longest list. Whatever the
-    distance and the strategy, the promise is about the lists that come out.
+    distance and the strategy, the promise is about the lists that come out. Where ties are left to positions, it holds
+    as long as position in the list means the same for new queries, as with `Threshold`.
     """
 
     max_size: int
@@ -169,6 +171,10 @@ class Diverse:
         """The chosen rows of one list, best first."""
         if vectors is None:
             raise InputError(f"vectors are wanted, as {self.name} needs them")
+        vectors = vectors_of(vectors, None)
+        if self.distance == "precomputed":
+            vectors = vectors[:, : len(scores)]  # what stands beyond is padding, as rows of `Queries` have it
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
         check_one_list(vectors, len(scores), self.distance)
         return self.choose_all(scores, np.array([0, len(scores)]), vectors, None, threshold)[0]
 
@@ -197,7 +203,8 @@ class Diverse:
             settings["trade_off"] = self.trade_off
         if not isinstance(self.strategy, str):
             own = getattr(self.strategy, "settings", None)
-            settings |= {"custom": True, **({"strategy_settings": own()} if callable(own) else {})}
+            told = own() if callable(own) else captured_by(self.strategy)
+            settings |= {"custom": True, **({"strategy_settings": told} if told else {})}
         return settings
 
 

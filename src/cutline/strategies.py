@@ -65,12 +65,29 @@ def name_of(strategy: Any) -> str:
 
 
 def wishes_of(strategy: Any) -> frozenset[str]:
-    """Which of `vectors` and `rng` a strategy takes by name."""
+    """Which of `vectors` and `rng` a strategy takes by name, beside the three that come first."""
     try:
-        named = set(inspect.signature(strategy).parameters)
+        signature = inspect.signature(strategy)
     except (TypeError, ValueError):  # written in C: nothing is known of it
-        named = set[str]()
-    return frozenset(named & {"vectors", "rng"})
+        return frozenset()
+    wishes = frozenset(list(signature.parameters)[3:]) & {"vectors", "rng"}
+    try:
+        signature.bind(None, None, 1, **dict.fromkeys(wishes))
+    except TypeError as problem:
+        raise InputError(
+            f"strategy {name_of(strategy)!r} must take (scores, distances, max_size), and may take vectors and rng by "
+            f"name; it takes {signature}: {problem}"
+        ) from None
+    return wishes
+
+
+def captured_by(strategy: Any) -> dict[str, Any]:
+    """The plain values that a function made by another one has from it: with others it is another strategy."""
+    function = getattr(strategy, "__func__", strategy)
+    cells = getattr(function, "__closure__", None) or ()
+    names = function.__code__.co_freevars if cells else ()
+    held: dict[str, object] = {name: cell.cell_contents for name, cell in zip(names, cells, strict=True)}
+    return {name: value for name, value in held.items() if isinstance(value, bool | int | float | str)}
 
 
 def chooser_of(strategy: Any, trade_off: float | None) -> Chooser:
@@ -148,7 +165,10 @@ def _hashed(scores: Floats, meaning: Floats, seed: int) -> int:
 
 
 def _checked_positions(name: str, given: Any, count: int, max_size: int) -> Integers:
-    positions = np.asarray(given)
+    try:
+        positions = np.asarray(given)
+    except ValueError:
+        raise InputError(f"strategy {name!r} must give positions of items, got {shown(given)}") from None
     if positions.ndim != 1 or (len(positions) and positions.dtype.kind not in "iu"):
         raise InputError(f"strategy {name!r} must give positions of items, got {shown(given)}")
     if len(positions) > max_size:

@@ -18,17 +18,21 @@ from cutline.sets import Diverse
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+LEAST = 1e-3  # of a diversity: less beside it is none to compare with
+FEW = 10  # lists, below which a bootstrap says nothing
+LARGEST = float(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gain:
     """By how much lists become more diverse, relative to others: the mean of Div(D)/Div(other) - 1 over the `n` lists
-    where the other one has a diversity above 0, and a bootstrap interval of that mean at 95 %."""
+    whose other diversity is at least a thousandth of theirs (one near 0 would make the mean its own), and a bootstrap
+    interval of that mean at 95 %; None for fewer than ten lists."""
 
     n: int
     mean: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +69,8 @@ class Variety:
                 yield f"diversity, {denominator}", f"{before} before, {after} after, {top} of the best by score"
         for name, gains in (("gain over all reached", self.over_before), ("gain over best by score", self.over_top)):
             if (gain := gains["pairs"]) is not None:
-                span = f"({gain.low:+.1%} … {gain.high:+.1%}; n {gain.n:,})"
-                yield name, f"{gain.mean:+.1%}  {span}".replace("%", " %")
+                span = "" if gain.low is None or gain.high is None else f"{gain.low:+.1%} … {gain.high:+.1%}; "
+                yield name, f"{gain.mean:+.1%}  ({span}n {gain.n:,})".replace("%", " %")
 
 
 def variety_of(
@@ -77,7 +81,7 @@ def variety_of(
     from cutline.kernels._compile import on_threads, spans
     from cutline.kernels.diversity import spread_of_lists
 
-    sizes, sums = np.zeros((len(queries), 2), np.int64), np.zeros((len(queries), 3))
+    sizes, sums = np.zeros((len(queries), 3), np.int64), np.zeros((len(queries), 3))
     one = partial(
         spread_of_lists, frozen_view(vectors), NO_ROWS if vector_rows is None else vector_rows, rule.kind,
         rule.max_size, scores, ranked(scores, offsets), offsets, threshold, chosen, queries,
@@ -85,19 +89,26 @@ def variety_of(
     on_threads([partial(one, *span, sizes, sums) for span in spans(len(queries), least=32)])
     modified = sizes[:, 0] > rule.max_size
     sizes, sums = sizes[modified], sums[modified]
-    divisors = [denominators(size, rule.max_size) for size in (*sizes.T, np.full(len(sizes), rule.max_size))]
+    powers = sizes[:, 2]
+    divisors = [denominators(size, rule.max_size) for size in (*sizes.T[:2], np.full(len(sizes), rule.max_size))]
     named: list[dict[str, Any]] = [{}, {}, {}]
     gains: list[dict[str, Any]] = [{}, {}]
     for place, denominator in enumerate(DENOMINATORS):
         values = [_divided(sums[:, i], divisors[i][place]) for i in range(3)]
         for mean, each in zip(named, values, strict=True):
-            mean[denominator] = float(np.sort(each).mean()) if len(each) else None
+            mean[denominator] = _mean(each, powers) if len(each) else None
         for gain, other in zip(gains, (values[0], values[2]), strict=True):
             gain[denominator] = _gain(values[1], other, seed=seed, resamples=resamples)
     return Variety(
         max_size=rule.max_size, n_queries=len(queries), n_modified=int(modified.sum()),
         before=named[0], after=named[1], top=named[2], over_before=gains[0], over_top=gains[1],
     )  # fmt: skip
+
+
+def _mean(units: Floats, powers: Integers) -> float:
+    """The mean of numbers in units of 2^power each."""
+    with np.errstate(over="ignore"):
+        return float(min(np.sort(np.ldexp(units, powers)).mean(), LARGEST))
 
 
 def _divided(sums: Floats, divisors: npt.NDArray[Any]) -> Floats:
@@ -108,9 +119,12 @@ def _divided(sums: Floats, divisors: npt.NDArray[Any]) -> Floats:
 def _gain(after: Floats, other: Floats, *, seed: int, resamples: int) -> Gain | None:
     """The mean relative gain, with a percentile bootstrap over lists; sorted first, so that their order is no
     matter."""
-    ratios = np.sort(after[other > 0] / other[other > 0] - 1.0)
+    known = other > LEAST * after
+    ratios = np.sort(after[known] / other[known] - 1.0)
     if not len(ratios):
         return None
+    if len(ratios) < FEW:
+        return Gain(n=len(ratios), mean=float(ratios.mean()), low=None, high=None)
     rng = np.random.default_rng([abs(seed), int(seed < 0)])
     means = [ratios[rng.integers(0, len(ratios), len(ratios))].mean() for _ in range(resamples)]
     low, high = np.quantile(means, [0.025, 0.975])

@@ -14,14 +14,13 @@ from typing import Any, Protocol, cast
 import numpy as np
 import numpy.typing as npt
 
-from cutline.cutting import Lists, Stretch, cut_all, sums_of, units_of
+from cutline.cutting import LARGEST_BLOCK, Lists, Stretch, cut_all, sums_of, units_of
 from cutline.diverse_walk import DiverseWalk
 from cutline.losses import FalseDiscovery, Miss, sums_by_list
 from cutline.sets import Diverse, Threshold
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-LARGEST_BLOCK = 4_000_000  # losses held at once
 SHORTEST_BLOCK = 50_000  # changes worth a call
 
 

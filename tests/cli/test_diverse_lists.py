@@ -175,7 +175,7 @@ def test_files_of_vectors_are_checked(folder, tmp_path):
     ended = shell("calibrate", plain, *PROMISE, "--diverse", "3", "--vectors", tmp_path / "twice.parquet")
     assert refused(ended, "twice.parquet", "appears twice", "one vector per item")
     ended = shell("calibrate", plain, *PROMISE, "--diverse", "3", "--vectors", plain)
-    assert refused(ended, "vectors come from parquet or JSONL, and this is csv")
+    assert refused(ended, "vectors come from parquet or JSONL")
     ragged = [[1.0, 2.0]] * (len(ids) - 1) + [[1.0]]
     pq.write_table(pa.table({"item_id": ids, "vector": ragged}), tmp_path / "ragged.parquet")
     ended = shell("calibrate", plain, *PROMISE, "--diverse", "3", "--vectors", tmp_path / "ragged.parquet")

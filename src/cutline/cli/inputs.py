@@ -73,6 +73,8 @@ class Inputs:
 
         sheet = gathered.sheet
         column = "" if sheet.format in ("trec", "letor") else f" scores in {sheet.roles['score']!r},"
+        if sheet.has("vector"):
+            column += f" vectors in {sheet.roles['vector']!r},"
         share = "" if gathered.judged is None else f" {percent(gathered.judged)} of items judged"
         return f"Read {sheet.source}:{column}{share}".rstrip(",:") + "."
 

@@ -19,9 +19,9 @@ def roles_of(source: Source, names: Sequence[str], wish: Wish) -> dict[str, str]
     if not wish.positional:
         return _wanted(match_columns(names, told, required=wish.required, wording=wish.wording), wish)
     found = _wanted(match_columns(names, told, required=(), wording=wish.wording), wish)
-    for place, role in enumerate(wish.positional if len(names) == len(wish.positional) else ()):
-        if role not in found and place < len(names) and names[place] not in found.values():
-            found[role] = names[place]
+    if len(names) == len(wish.positional):
+        free = [name for name in names if name not in found.values()]
+        found |= zip((role for role in wish.positional if role not in found), free, strict=True)
     missing = [role for role in wish.required if role not in found]
     if missing:
         raise InputError(

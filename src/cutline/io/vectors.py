@@ -12,7 +12,7 @@ from cutline._columns import Wording
 from cutline._frames import vectors_of_column
 from cutline.errors import InputError
 from cutline.io.arrow import Values, pa, pc
-from cutline.io.formats import format_to_read
+from cutline.io.formats import FORMATS, format_to_read, suffix_of
 from cutline.io.sheets import Sheet, Wish
 from cutline.io.sources import Progress, source_of
 
@@ -43,9 +43,9 @@ class VectorTable:
 def read_vectors(path: Any, *, wording: Wording | None = None, progress: Progress | None = None) -> VectorTable:
     """The columns of item ids and of vectors, by their names, or by their places where names do not tell."""
     source = source_of(path, progress)
-    form = format_to_read(source, None, flag="another name")
-    if form.name not in ("parquet", "jsonl"):
-        raise InputError(f"{source.name}: vectors come from parquet or JSONL, and this is {form.name}")
+    if suffix_of(source.path) not in (*FORMATS["parquet"].suffixes, *FORMATS["jsonl"].suffixes):
+        raise InputError(f"{source.name}: vectors come from parquet or JSONL, a table of item id and vector")
+    form = format_to_read(source, None, flag="")
     wish = Wish({}, ROLES, Wording(source.name) if wording is None else wording, positional=ROLES, only=ROLES)
     sheet = form.read(source, wish)
     ids = sheet.texts("item_id").column
@@ -53,4 +53,7 @@ def read_vectors(path: Any, *, wording: Wording | None = None, progress: Progres
         counts = pc.value_counts(ids)
         twice = pc.struct_field(counts, "values").filter(pc.greater(pc.struct_field(counts, "counts"), 1))
         raise InputError(f"{source.name}: item {twice[0].as_py()!r} appears twice; keep one vector per item")
-    return VectorTable(source.name, ids, vectors_of_column(sheet.roles["vector"], sheet.column("vector")))
+    try:
+        return VectorTable(source.name, ids, vectors_of_column(sheet.roles["vector"], sheet.column("vector")))
+    except InputError as problem:
+        raise InputError(f"{source.name}: {problem}") from None

@@ -116,6 +116,7 @@ def measure(vectors: Vectors, rows: Integers, places: Integers, kind: int, apart
     across = np.empty((vectors.shape[1], count), np.float64)
     power = lay_across(vectors, rows, kind, across)
     own = np.zeros(count, np.float64)
+    noise = 4.0 * vectors.shape[1] * 2.0**-53  # what rounding leaves of a distance of 0
     if kind != EUCLIDEAN:
         for k in range(across.shape[0]):
             for i in range(count):
@@ -130,7 +131,8 @@ def measure(vectors: Vectors, rows: Integers, places: Integers, kind: int, apart
         elif kind == COSINE:
             add_products(across, i, here)
             for j in range(i):
-                here[j] = min(max(1.0 - here[j] / (math.sqrt(own[i]) * math.sqrt(own[j])), 0.0), 2.0)
+                gap = 1.0 - here[j] / (math.sqrt(own[i]) * math.sqrt(own[j]))
+                here[j] = min(gap, 2.0) if gap > noise else 0.0
         else:
             add_products(across, i, here)
             for j in range(i):
@@ -322,7 +324,8 @@ def spread_of_lists(
     sums: Floats,
 ) -> None:  # fmt: skip
     """Sums of distances over ordered pairs in queries[first] … queries[last-1]: in all items at or above the
-    threshold, in those chosen, and in the best `most`. sizes: how many items the first two hold.
+    threshold, in those chosen, and in the best `most`, in units of 2^e. sizes: how many items the first two hold,
+    and e.
 
     Lists that are not too long are passed over: nothing is chosen from them.
     """
@@ -347,6 +350,5 @@ def spread_of_lists(
                 reached += units
                 kept += units if chosen[order[i]] and chosen[order[j]] else 0
                 best += units if i < most else 0
-        sums[here, 0] = math.ldexp(float(reached), power + 1)  # each pair twice
-        sums[here, 1] = math.ldexp(float(kept), power + 1)
-        sums[here, 2] = math.ldexp(float(best), power + 1)
+        sums[here, 0], sums[here, 1], sums[here, 2] = float(reached), float(kept), float(best)
+        sizes[here, 2] = power + 1  # each pair twice
