@@ -99,7 +99,7 @@ def test_a_folder_that_is_none_is_named(model, tmp_path):
             action(tmp_path / "file")
         with pytest.raises(InputError, match="folder must be the path of a folder, got 3"):
             action(3)
-    with pytest.raises(InputError, match=r"cannot be made .No such file"):
+    with pytest.raises(InputError, match=r"cannot be written .No such file"):
         model.save(tmp_path / "none" / "deeper")
 
 

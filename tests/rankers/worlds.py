@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 
@@ -29,3 +31,14 @@ def ragged(sizes: list[int], *, width: int = 3, seed: int = 0) -> tuple[Matrix, 
     features = rng.normal(size=(sum(sizes), width)).astype(np.float32)
     labels = rng.integers(0, 5, size=sum(sizes)).astype(np.float64)
     return features, cl.Queries.from_arrays(np.zeros(sum(sizes)), labels, group=sizes)
+
+
+def write_letor(path: Path, features: Matrix, queries: cl.Queries) -> Path:
+    """Features and labels as LETOR, query ids as numbers."""
+    rows = zip(queries.labels.tolist(), queries.query_of_item().tolist(), features.tolist(), strict=True)
+    lines = [
+        f"{label:g} qid:{query + 1} " + " ".join(f"{n}:{value!r}" for n, value in enumerate(values, start=1))
+        for label, query, values in rows
+    ]
+    path.write_text("\n".join([*lines, ""]))
+    return path

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from cutline._version import __version__
-from cutline.cli import apply, audit, calibrate, frontier, plan, show
+from cutline.cli import apply, audit, calibrate, frontier, plan, score, show, train
 from cutline.cli.console import complain
 from cutline.errors import CutlineError
 
@@ -40,6 +40,8 @@ for name, function, summary in (
     ("show", show.show, "Print what a certificate promises, and what it does not."),
     ("frontier", frontier.frontier, "See what several levels of alpha would cost in list length."),
     ("plan", plan.plan, "How many judged queries it takes."),
+    ("train", train.train, "Train a ranker on judged queries with features."),
+    ("score", score.score, "Score items with a trained ranker."),
 ):
     app.command(name, short_help=summary, help=_paragraphs(function))(function)
 

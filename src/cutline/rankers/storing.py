@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 
 from cutline._display import shown
-from cutline._files import shortened, whole_file
+from cutline._files import shortened, whole_file, writable
 from cutline._version import __version__
 from cutline.errors import InputError
 from cutline.rankers._extras import library
@@ -51,11 +51,8 @@ def save(
         history=[(epoch.cost, epoch.ndcg) for epoch in history],
         sha256=hashlib.sha256(content).hexdigest(),
     )
-    target = checked_folder(folder)
-    try:
-        target.mkdir(exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{shortened(target)}: cannot be made ({error.strerror}); check the path") from None
+    target = check_writable(folder)
+    target.mkdir(exist_ok=True)
     for name, written in ((WEIGHTS, content), (RECORD, msgspec.json.format(msgspec.json.encode(record)) + b"\n")):
         with whole_file(target / name) as file:
             file.write(written)
@@ -92,6 +89,13 @@ def checked_folder(folder: Any) -> Path:
         raise InputError(f"folder must be the path of a folder, got {shown(folder)}") from None
     if path.exists() and not path.is_dir():
         raise InputError(f"{shortened(path)} is a file; a model is a folder with {RECORD} and {WEIGHTS}")
+    return path
+
+
+def check_writable(folder: Any) -> Path:
+    """The path of a folder that files can be written into, or that can be made."""
+    path = checked_folder(folder)
+    writable(path / RECORD if path.is_dir() else path)
     return path
 
 
