@@ -113,6 +113,16 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not():
     assert contents(first) != contents(other)
 
 
+def test_the_number_of_threads_changes_nothing_and_is_left_as_it_was():
+    features, queries = world(60, length=30, width=40)
+    alone = LambdaRank.train(features, queries, epochs=2)
+    torch.set_num_threads(2)
+    seen: list[int] = []
+    among = LambdaRank.train(features, queries, epochs=2, progress=lambda _: seen.append(torch.get_num_threads()))
+    assert contents(alone) == contents(among)
+    assert (seen, torch.get_num_threads()) == ([1, 1], 2)
+
+
 def test_training_leaves_the_random_numbers_of_others_alone():
     features, queries = ragged([5, 9, 2])
     before, mine = torch.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002

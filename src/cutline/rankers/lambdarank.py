@@ -59,9 +59,9 @@ class LambdaRank:
         places: NDCG of the whole list, or of its first `truncation` places. A share `validation` of the queries is
         kept out of the training; training ends when their NDCG has not risen for `patience` epochs, and the best epoch
         is kept. Certify on queries that are none of these. Features are standardised by the training rows, and one
-        that does not vary there is not used. The same seed gives the same bytes on one thread
-        (`torch.set_num_threads(1)`). Where `qid` gives the query id of each row, it is checked. `progress` is called
-        with each epoch.
+        that does not vary there is not used. torch works on one thread meanwhile, so the same
+        seed gives the same bytes. Where `qid` gives the query id of each row, it is checked. `progress` is called with
+        each epoch.
         """
         recipe = _recipe(hidden, epochs, lr, batch_queries, truncation, validation, patience, seed)
         matrix = checked_features(features)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -77,7 +78,19 @@ def trained(features: Matrix, labels: Floats, queries: Queries, recipe: Recipe, 
     if not len(lists.sizes):
         warn("no training query has two items with different labels, so there is nothing to learn and all scores tie")
         return Trained(network=fit.network(fit.nothing()), history=(), best=0)
-    return fit.run(lists, _Lists.of(features, labels, queries, np.sort(held_out)), progress)
+    with _one_thread(fit.torch):
+        return fit.run(lists, _Lists.of(features, labels, queries, np.sort(held_out)), progress)
+
+
+@contextmanager
+def _one_thread(torch: Any) -> Generator[None]:
+    """On several threads sums are added up in another order; and batches of a small network go no faster on them."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _count_held_out(share: float, n_queries: int) -> int:
