@@ -266,3 +266,11 @@ def test_scores_do_not_depend_on_the_scores_that_were_there():
     model = trained_booster()
     other = replace(NEW_QUERIES, scores=np.arange(240.0))
     assert (score(model, NEW, NEW_QUERIES).scores == score(model, NEW, other).scores).all()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_features_may_be_mapped_from_a_file_that_is_only_read(name, tmp_path):
+    np.save(tmp_path / "new.npy", NEW)
+    mapped = np.load(tmp_path / "new.npy", mmap_mode="r")
+    model = CASES[name][0]()
+    assert (score(model, mapped, NEW_QUERIES).scores == score(model, NEW, NEW_QUERIES).scores).all()

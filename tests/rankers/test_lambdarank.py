@@ -105,6 +105,23 @@ def test_the_gradient_of_a_batch_is_the_slope_of_its_mean_cost():
     assert (costs[0] - costs[1]) / 2e-3 == pytest.approx(slope, rel=0.05)
 
 
+def test_adam_is_that_of_the_paper_written_out():
+    features, queries = ragged([6, 6, 6, 6])
+    recipe = Recipe(hidden=(), epochs=1, lr=0.05, batch_queries=4, truncation=None, validation=0, patience=1, seed=0)
+    fit = _Fit(recipe, np.zeros(3, np.float32), np.ones(3, np.float32))
+    lists = _Lists.of(features, queries.labels, queries, np.arange(4))
+    weights = fit.copies()[0][0][:, 0].astype(float)
+    first, second = np.zeros(3), np.zeros(3)
+    for step in range(1, 6):
+        outputs = torch.tensor(features.astype(float) @ weights)
+        slopes = fit.slopes(outputs.float(), queries.labels, queries.sizes)[0].numpy() / 4
+        gradient = features.T.astype(float) @ slopes
+        first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
+        weights -= 0.05 * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-7)
+        fit.epoch(lists, np.random.default_rng(0))
+    np.testing.assert_allclose(fit.copies()[0][0][:, 0], weights, rtol=1e-3)
+
+
 def test_the_same_seed_gives_the_same_bytes_and_another_does_not():
     features, queries = ragged([5, 9, 2, 7, 4, 6] * 4)
     first, again, other = (LambdaRank.train(features, queries, epochs=3, seed=seed) for seed in (3, 3, 4))
@@ -311,6 +328,23 @@ def test_settings_out_of_range_are_refused(settings, words):
     features, queries = ragged([3, 4])
     with pytest.raises(InputError, match=words):
         LambdaRank.train(features, queries, **settings)
+
+
+def test_steps_that_are_too_long_are_told_apart_from_a_result():
+    features, queries = ragged([3, 4, 5, 6])
+    with pytest.raises(
+        InputError, match=r"training went out of bounds in epoch \d+, with lr=1e\+30; take a smaller lr"
+    ):
+        LambdaRank.train(features, queries, lr=1e30)
+
+
+def test_the_room_is_entered_without_loading_any_ranker():
+    code = (
+        "import sys, cutline.rankers;"
+        "print(sorted({'torch', 'transformers', 'lightgbm', 'xgboost', 'catboost', 'sklearn', 'safetensors'} & set(sys.modules)))"
+    )
+    ended = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"
 
 
 def test_without_torch_the_extra_is_named(monkeypatch):

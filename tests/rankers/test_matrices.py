@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -86,5 +88,7 @@ def test_rows_in_another_order_than_the_queries_are_found_by_their_ids():
         check_rows(features, queries, qid)
     check_rows(queries.vectors, queries, ["b", "b", "a", "a"])
     assert queries.vectors.ravel().tolist() == [0, 2, 1, 3]
+    from_files = replace(queries, query_ids=["7", "8"])
+    check_rows(queries.vectors, from_files, [7, 7, 8, 8])
     with pytest.raises(InputError, match="qid must have one value per item, 4 in all, got 3"):
         check_rows(features, queries, qid[:3])

@@ -79,7 +79,7 @@ class LambdaRank:
 
     def score(self, features: npt.ArrayLike) -> Floats:
         """f of each row: numbers of single precision, in an array of double. An item scores the same alone and among
-        others. torch is not needed."""
+        others, but for about one in ten million whose last digit moves. torch is not needed."""
         return self.network.outputs(self._checked(features))
 
     def preferences(self, features: npt.ArrayLike) -> Floats:

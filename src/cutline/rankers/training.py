@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cutline.errors import warn
+from cutline.errors import InputError, warn
 from cutline.queries import Queries
 from cutline.rankers._extras import library
 from cutline.rankers.batches import batches, places_of, rows_of
@@ -127,6 +127,7 @@ class _Fit:
         best, kept, highest = 0, self.copies(), -np.inf
         for number in range(1, self.recipe.epochs + 1):
             cost = self.epoch(lists, rng)
+            self.check_finite(number)
             reached = self.ndcg(held_out)
             history.append(Epoch(number, cost, reached))
             if progress is not None:
@@ -136,6 +137,14 @@ class _Fit:
             if number - best >= self.recipe.patience:
                 break
         return Trained(network=self.network(kept), history=tuple(history), best=best)
+
+    def check_finite(self, number: int) -> None:
+        """Steps that are too long end in infinity."""
+        if not all(bool(self.torch.isfinite(one).all()) for layer in self.layers for one in layer):
+            raise InputError(
+                f"training went out of bounds in epoch {number}, with lr={self.recipe.lr:g}; take a smaller lr, or "
+                "look for features that are very large"
+            )
 
     def epoch(self, lists: _Lists, rng: np.random.Generator) -> float:
         """One step for each batch; the mean cost of a query."""
