@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,72 +15,39 @@ from cutline.errors import InputError
 if TYPE_CHECKING:
     from cutline.rankers import LambdaRank
 
-_HOW = "How it is trained"
+
+def _how(flag: str, metavar: str, help: str, parser: Any = None) -> Any:
+    return typer.Option(flag, metavar=metavar, help=help, parser=parser, rich_help_panel="How it is trained")
+
+
+Output = Annotated[Path, typer.Option("-o", "--output", metavar="MODEL", help="The folder that the model goes to.")]
+Model = Annotated[Literal["lambdarank"], typer.Option("--model", help="The kind of ranker.")]
+Hidden = Annotated[str, _how("--hidden", "SIZES", "Sizes of the hidden layers, as 16,8.")]
+Epochs = Annotated[int, _how("--epochs", "N", "At most so many passes.", options.whole)]
+Step = Annotated[float, _how("--lr", "STEP", "The step of Adam.", options.number)]
+BatchQueries = Annotated[int, _how("--batch-queries", "N", "Queries of one step.", options.whole)]
+Truncation = Annotated[int | None, _how("--truncation", "K", "Only NDCG of the first K places counts.", options.whole)]
+Validation = Annotated[float, _how("--validation", "SHARE", "Queries that tell when to stop.", options.number)]
+Patience = Annotated[int, _how("--patience", "N", "Epochs without a gain before it stops.", options.whole)]
+Seed = Annotated[int, _how("--seed", "SEED", "Of first weights and orders.", options.whole)]
+Format = Annotated[
+    str | None, typer.Option("--format", metavar="FORMAT", help="The form of FEATURES, whatever its name.")
+]
 
 
 def train(
     features: options.Features,
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="MODEL", help="The folder that the model goes to.")],
-    model: Annotated[Literal["lambdarank"], typer.Option("--model", help="The kind of ranker.")] = "lambdarank",
-    hidden: Annotated[
-        str,
-        typer.Option("--hidden", metavar="SIZES", help="Sizes of the hidden layers, as 16,8.", rich_help_panel=_HOW),
-    ] = "16,8",
-    epochs: Annotated[
-        int,
-        typer.Option(
-            "--epochs", metavar="N", parser=options.whole, help="At most so many passes.", rich_help_panel=_HOW
-        ),
-    ] = 100,
-    lr: Annotated[
-        float,
-        typer.Option("--lr", metavar="STEP", parser=options.number, help="The step of Adam.", rich_help_panel=_HOW),
-    ] = 0.001,
-    batch_queries: Annotated[
-        int,
-        typer.Option(
-            "--batch-queries", metavar="N", parser=options.whole, help="Queries of one step.", rich_help_panel=_HOW
-        ),
-    ] = 32,
-    truncation: Annotated[
-        int | None,
-        typer.Option(
-            "--truncation",
-            metavar="K",
-            parser=options.whole,
-            help="Only NDCG of the first K places counts.",
-            rich_help_panel=_HOW,
-        ),
-    ] = None,
-    validation: Annotated[
-        float,
-        typer.Option(
-            "--validation",
-            metavar="SHARE",
-            parser=options.number,
-            help="Queries that tell when to stop.",
-            rich_help_panel=_HOW,
-        ),
-    ] = 0.1,
-    patience: Annotated[
-        int,
-        typer.Option(
-            "--patience",
-            metavar="N",
-            parser=options.whole,
-            help="Epochs without a gain before it stops.",
-            rich_help_panel=_HOW,
-        ),
-    ] = 10,
-    seed: Annotated[
-        int,
-        typer.Option(
-            "--seed", metavar="SEED", parser=options.whole, help="Of first weights and orders.", rich_help_panel=_HOW
-        ),
-    ] = 0,
-    format: Annotated[
-        str | None, typer.Option("--format", metavar="FORMAT", help="The form of FEATURES, whatever its name.")
-    ] = None,
+    output: Output,
+    model: Model = "lambdarank",
+    hidden: Hidden = "16,8",
+    epochs: Epochs = 100,
+    lr: Step = 0.001,
+    batch_queries: BatchQueries = 32,
+    truncation: Truncation = None,
+    validation: Validation = 0.1,
+    patience: Patience = 10,
+    seed: Seed = 0,
+    format: Format = None,
     json: options.Json = False,
 ) -> int:
     """Example: cutline train train.svm --model lambdarank -o model

@@ -49,6 +49,16 @@ def encode(
     """
     width = check_whole("batch_texts", batch_texts, least=1)
     longest = check_whole("max_tokens", max_tokens, least=1)
+    asked, answered = _paired(queries_text, documents_text, queries)
+    encoder = _Encoder.of(model, longest)
+    columns = [asked] if answered is None else [asked, answered]
+    rows = {text: row for row, text in enumerate(dict.fromkeys(text for texts in columns for text in texts))}
+    vectors = encoder.vectors(list(rows), width, progress)
+    return np.concatenate([vectors[[rows[text] for text in texts]] for texts in columns], axis=1)
+
+
+def _paired(queries_text: Any, documents_text: Any, queries: Queries | None) -> tuple[list[str], list[str] | None]:
+    """One query text per document text, checked."""
     asked = _checked_texts("queries_text", queries_text)
     answered = None if documents_text is None else _checked_texts("documents_text", documents_text)
     if queries is not None:
@@ -64,11 +74,7 @@ def encode(
             f"queries_text must have one text per document, {len(answered):,} in all, got {len(asked):,}; with one per "
             "query pass queries="
         )
-    encoder = _Encoder.of(model, longest)
-    columns = [asked] if answered is None else [asked, answered]
-    rows = {text: row for row, text in enumerate(dict.fromkeys(text for texts in columns for text in texts))}
-    vectors = encoder.vectors(list(rows), width, progress)
-    return np.concatenate([vectors[[rows[text] for text in texts]] for texts in columns], axis=1)
+    return asked, answered
 
 
 def _checked_texts(name: str, texts: Any) -> list[str]:
