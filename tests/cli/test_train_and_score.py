@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.rankers.conftest import one_thread  # noqa: F401
 from tests.rankers.worlds import world, write_letor
 
 import cutline as cl
+from cutline.cli.console import epochs_shown
 
 QUICK = ("--epochs", "12", "--lr", "0.01")
 
@@ -170,3 +172,18 @@ def test_score_refuses_forms_that_hold_no_scores_and_its_own_input(trained):
     ):
         ended = shell("score", trained / "model", trained / "new.svm", "-o", trained / output)
         assert refused(ended, words, folder=trained, had=had)
+
+
+def test_the_bar_of_a_terminal_names_the_epoch_and_a_pipe_sees_nothing(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    with epochs_shown(3) as progress:
+        assert progress is None
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    with epochs_shown(3) as progress:
+        progress(cl.rankers.Epoch(2, 0.5, 0.75))
+    assert "epoch 2: cost 0.5000, validation NDCG 0.7500" in terminal.getvalue()
