@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cutline._version import __version__
 
 if TYPE_CHECKING:
-    from cutline import datasets, evidence, io
+    from cutline import datasets, evidence, io, rankers
     from cutline.auditing import audit
     from cutline.calibration import calibrate
     from cutline.certificate import Abstention, Certificate, load
@@ -53,10 +53,11 @@ __all__ = [
     "io",
     "load",
     "queries_needed",
+    "rankers",
     "resample",
 ]
 
-_MODULES = frozenset({"datasets", "evidence", "io"})
+_MODULES = frozenset({"datasets", "evidence", "io", "rankers"})
 
 _HOME_OF = {
     "Abstention": "certificate",

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 from tests.cli.shell import shell
+from tests.rankers.worlds import world, write_letor
 
 import cutline as cl
 
-COMMANDS = ["calibrate", "apply", "audit", "show", "frontier", "plan"]
+COMMANDS = ["calibrate", "apply", "audit", "show", "frontier", "plan", "train", "score"]
 
 
 @pytest.fixture
@@ -29,6 +30,8 @@ def at_work(tmp_path, monkeypatch):
     cl.io.write_queries(judged, "all.qrels")
     Path("all.qrels").rename("qrels.txt")
     cl.io.write_queries(one, "scores.parquet")
+    write_letor(tmp_path / "train.svm", *world(30))
+    write_letor(tmp_path / "new.svm", *world(5, seed=1))
     return tmp_path
 
 
@@ -88,7 +91,7 @@ def test_commands_run_as_a_module_too():
 def test_help_loads_none_of_the_heavy_libraries():
     code = (
         "import sys; from cutline.cli.app import run; run(['--help']);"
-        "print(sorted({'numpy', 'pyarrow', 'numba', 'scipy', 'msgspec'} & set(sys.modules)), file=sys.stderr)"
+        "print(sorted({'numpy', 'pyarrow', 'numba', 'scipy', 'msgspec', 'torch'} & set(sys.modules)), file=sys.stderr)"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stderr == "[]\n"

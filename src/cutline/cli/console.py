@@ -8,10 +8,13 @@ import warnings
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cutline.cli.wording import as_flags
 from cutline.errors import CutlineWarning
+
+if TYPE_CHECKING:
+    from cutline.rankers import Epoch
 
 Progress = Callable[[int], None]
 PIPED = 100  # columns where no terminal says how many it has
@@ -113,6 +116,20 @@ def progress_of(path: Path) -> Generator[Progress | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(f"Reading {path.name}", total=path.stat().st_size)
         yield lambda count: bars.advance(task, count)
+
+
+@contextmanager
+def epochs_shown(most: int) -> Generator[Callable[[Epoch], None] | None]:
+    """A bar on a terminal, epoch by epoch, with what each has reached."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("Training", total=most)
+        yield lambda epoch: bars.update(task, completed=epoch.number, description=repr(epoch))
 
 
 @contextmanager

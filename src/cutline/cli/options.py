@@ -55,6 +55,13 @@ Scores = Annotated[
         "--predictions; each also .gz.",
     ),
 ]
+Features = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FEATURES",
+        help="Features and labels: LETOR (.svm .letor), or .parquet .jsonl with a column `vector`; each also .gz.",
+    ),
+]
 CertificateFile = Annotated[Path, typer.Argument(metavar="CERT", help="A certificate that calibrate wrote.")]
 Labels = Annotated[
     Path | None,

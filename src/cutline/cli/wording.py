@@ -16,6 +16,7 @@ _SAID = (
     ("pass vectors=, a column of lists or a file", "name a column of lists, or a file, with --vectors"),
     ("pass vectors=", "name a column with --vectors"),
     ("see statement()", "see cutline show"),
+    ("validation=0", "--validation 0"),
 )
 _FLAGS = {
     "at_least": "--good-at-least",
@@ -32,6 +33,13 @@ _FLAGS = {
     "expected_risk": "--expected-risk",
     "spread": "--spread",
     "power": "--power",
+    "hidden": "--hidden",
+    "epochs": "--epochs",
+    "lr": "--lr",
+    "batch_queries": "--batch-queries",
+    "truncation": "--truncation",
+    "validation": "--validation",
+    "patience": "--patience",
 }
 _ARGUMENT = re.compile(rf"^({'|'.join(_FLAGS)})(?= (must|of|has)\b)")
 

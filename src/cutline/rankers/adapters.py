@@ -1,0 +1,190 @@
+"""One line for the rankers that people use: a fitted model, features and queries in, the same queries scored."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutline._checks import check_one_of
+from cutline._display import shown
+from cutline.errors import InputError
+from cutline.queries import Queries
+from cutline.rankers._extras import library
+from cutline.rankers.lambdarank import LambdaRank
+from cutline.rankers.matrices import Floats, Matrix, blocks, check_rows, check_width, checked_features
+
+Output = Callable[[Any, Matrix, Queries, str | None], Any]
+
+OUTPUTS = ("predict", "predict_proba", "decision_function")
+
+
+def score(
+    model: Any,
+    features: npt.ArrayLike,
+    queries: Queries,
+    *,
+    output: str | None = None,
+    qid: npt.ArrayLike | None = None,
+) -> Queries:
+    """The same queries with the scores that a fitted model gives to their items, row i of `features` being item i.
+
+    - `LambdaRank`: its `score`.
+    - LightGBM, XGBoost, CatBoost, boosters and estimators alike: what they predict, with the best iteration where
+      training stopped early. CatBoost is told which items are of one query.
+    - scikit-learn: a regressor predicts. A classifier gives the mean label Σ c·P(c), or, of two classes, the
+      probability of the second; one without probabilities gives its decision function.
+    - torch: what the module gives, in evaluation mode, without gradients, on its own device.
+    - Anything else that can be called: `model(features)`.
+
+    `output` says otherwise for scikit-learn: "predict", "predict_proba" or "decision_function". There is one finite
+    score per item, as (n_items,) or (n_items, 1). Where `qid` gives the query id of each row of features, it is checked
+    against the queries, which keep rows of one query together.
+    """
+    matrix = checked_features(features)
+    check_rows(matrix, queries, qid)
+    if isinstance(model, type):
+        raise InputError(f"model must be a fitted model, got the class {model.__name__}; call it and fit it")
+    family = _family_of(model)
+    if output is not None:
+        check_one_of("output", output, OUTPUTS)
+        if family is not _of_sklearn:
+            raise InputError(f"output is a choice for models of scikit-learn, got it with {type(model).__name__}")
+    try:
+        found = family(model, matrix, queries, output)
+    except (ValueError, AttributeError) as problem:
+        if not type(problem).__name__.endswith("NotFittedError"):
+            raise
+        raise InputError(f"model is not fitted, got {type(model).__name__}; call its fit first") from None
+    return replace(queries, scores=_checked(found, matrix), columns=dict(queries.columns))
+
+
+def _family_of(model: Any) -> Output:
+    """How to ask a model: by the library that its class, or the nearest of its base classes, comes from."""
+    if isinstance(model, LambdaRank):
+        return _of_lambdarank
+    for base in type(model).__mro__:
+        root = base.__module__.partition(".")[0]
+        if root in FAMILIES:
+            return FAMILIES[root]
+    if callable(model):
+        return _of_callable
+    raise InputError(
+        "model must be a fitted model of LightGBM, XGBoost, CatBoost, scikit-learn or torch, a LambdaRank, or a "
+        f"function of features, got {shown(model)}"
+    )
+
+
+def _checked(found: Any, features: Matrix) -> Floats:
+    """One finite number per item."""
+    scores = np.asarray(found)
+    if scores.shape not in ((len(features),), (len(features), 1)):
+        raise InputError(
+            f"model must give one score per item, {len(features):,} in all, got shape {scores.shape}; "
+            "wrap it in a function that does"
+        )
+    if scores.dtype.kind not in "biuf":
+        raise InputError(f"model must give numbers, got {scores.dtype} such as {shown(scores.ravel()[0])}")
+    scores = scores.reshape(-1).astype(np.float64)
+    for row in np.flatnonzero(~np.isfinite(scores)).tolist()[:1]:
+        holes = bool(np.isnan(features[row]).any())
+        hint = "; the features of this row hold NaN, fill them in" if holes else "; look at the features of this row"
+        raise InputError(f"model must give finite scores, got {float(scores[row])} for row {row}{hint}")
+    return scores
+
+
+def _of_lambdarank(model: LambdaRank, features: Matrix, queries: Queries, output: str | None) -> Any:
+    return model.score(features)
+
+
+def _of_callable(model: Any, features: Matrix, queries: Queries, output: str | None) -> Any:
+    return model(features)
+
+
+def _of_lightgbm(model: Any, features: Matrix, queries: Queries, output: str | None) -> Any:
+    lightgbm = library("lightgbm", extra="ltr", what="A model of LightGBM")
+    booster = model if isinstance(model, lightgbm.Booster) else model.booster_
+    check_width(features.shape[1], booster.num_feature())
+    return booster.predict(features)
+
+
+def _of_xgboost(model: Any, features: Matrix, queries: Queries, output: str | None) -> Any:
+    xgboost = library("xgboost", extra="ltr", what="A model of XGBoost")
+    booster = model if isinstance(model, xgboost.Booster) else model.get_booster()
+    check_width(features.shape[1], booster.num_features())
+    matrix = xgboost.DMatrix(features, feature_names=booster.feature_names, feature_types=booster.feature_types)
+    best = getattr(model, "best_iteration", None)  # there only where training stopped early
+    return booster.predict(matrix, iteration_range=(0, 0 if best is None else best + 1))
+
+
+def _of_catboost(model: Any, features: Matrix, queries: Queries, output: str | None) -> Any:
+    catboost = library("catboost", extra="ltr", what="A model of CatBoost")
+    if not model.is_fitted():
+        raise InputError(f"model is not fitted, got {type(model).__name__}; call its fit first")
+    check_width(features.shape[1], len(model.feature_names_))
+    pool = catboost.Pool(features, group_id=queries.query_of_item(), feature_names=model.feature_names_)
+    return model.predict(pool)
+
+
+def _of_sklearn(model: Any, features: Matrix, queries: Queries, output: str | None) -> Any:
+    check_width(features.shape[1], getattr(model, "n_features_in_", None))
+    sklearn = library("sklearn.base", extra="ltr", what="A model of scikit-learn")
+    if output is None:
+        usual = ("predict_proba", "decision_function") if sklearn.is_classifier(model) else ()
+        output = next((name for name in usual if hasattr(model, name)), "predict")
+    if not hasattr(model, output):
+        there = ", ".join(name for name in OUTPUTS if hasattr(model, name)) or "none of them"
+        raise InputError(f"model has no {output}, got {type(model).__name__}; there is: {there}")
+    with warnings.catch_warnings():
+        # fitted on a frame: its columns have names, those of a matrix have none
+        warnings.filterwarnings("ignore", message="X does not have valid feature names", category=UserWarning)
+        found = getattr(model, output)(features)
+    return _mean_label(model, found) if output == "predict_proba" else found
+
+
+def _mean_label(model: Any, probabilities: Any) -> Any:
+    """Σ c·P(c) over the classes c; of two classes the probability of the second."""
+    classes = np.asarray(model.classes_)
+    if len(classes) == 2:
+        return probabilities[:, 1]
+    if classes.dtype.kind not in "biuf":
+        raise InputError(
+            f"model must have classes that are numbers, for a mean label, or two classes, got {shown(classes.tolist())}"
+        )
+    return probabilities @ classes.astype(np.float64)
+
+
+def _of_torch(model: Any, features: Matrix, queries: Queries, output: str | None) -> Any:
+    torch = library("torch", extra="torch", what="A module of torch")
+    weights = next((one for one in model.parameters() if one.is_floating_point()), torch.empty(0))
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with torch.inference_mode():
+            parts = [
+                model(torch.tensor(features[rows], dtype=weights.dtype, device=weights.device))
+                for rows in blocks(*features.shape)
+            ]
+    except RuntimeError as problem:
+        raise InputError(
+            f"model refuses features of width {features.shape[1]:,}: {str(problem).splitlines()[0]}"
+        ) from None
+    finally:
+        for module, training in modes:
+            module.training = training
+    if not all(isinstance(part, torch.Tensor) for part in parts):
+        raise InputError(f"model must give one tensor of scores, got {type(parts[0]).__name__}; wrap it in a function")
+    return torch.cat([torch.atleast_1d(part) for part in parts]).double().cpu().numpy()
+
+
+FAMILIES: dict[str, Output] = {
+    "lightgbm": _of_lightgbm,
+    "xgboost": _of_xgboost,
+    "catboost": _of_catboost,
+    "sklearn": _of_sklearn,
+    "torch": _of_torch,
+}
