@@ -11,6 +11,7 @@ import diverse
 import numpy as np
 import peers
 from clock import Timing, first_calls, imports, interleaved, once, plain_sort
+from features import features
 from files import files
 from lists import Lists
 from measures import ALPHA, COARSE, DELTA, Row, algorithm, calibration, check_agreement, large, long, small, walked
@@ -154,4 +155,5 @@ GROUPS: dict[str, Callable[[bool], list[Row]]] = {
     **diverse.GROUPS,
     "first-use": first_use,
     "files": files,
+    "features": features,
 }
