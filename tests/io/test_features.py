@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -215,6 +216,45 @@ def test_a_file_without_rows_or_of_another_form_is_refused(tmp_path):
         read(tmp_path, "1 1:1\n")
     with pytest.raises(InputError, match=r"n_features must be a whole number of at least 1, got 0"):
         read(tmp_path, files.LETOR, n_features=0)
+
+
+PIECES = [
+    "1",
+    "0.5",
+    " ",
+    "  ",
+    "\t",
+    "\n",
+    "\r\n",
+    "qid:",
+    "qid:1",
+    "qid:a ",
+    "1:",
+    "2:",
+    ":",
+    "#",
+    "# x",
+    "docid =",
+    "-",
+    "e",
+    "nan",
+    "x",
+    ".",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.just("1 qid:1 1:0.5 2:1 # a\n"), max_size=25).map("".join))
+def test_whatever_a_file_holds_it_is_read_or_refused_by_its_line(tmp_path_factory, text):
+    path = files.write(tmp_path_factory.mktemp("a") / "a.svm", text)
+    try:
+        found = read_features(path)
+    except InputError as refused:
+        found = str(refused)
+    if isinstance(found, str):
+        assert re.search(r"a\.svm(, line \d+:| holds no rows| is empty|: its lines have no qid)", found)
+    else:
+        np.testing.assert_array_equal(found[0], naive(text, found[0].shape[1]))
+        assert found[1].n_items == len(found[0])
 
 
 # The cache ------------------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def letor(
 ) -> Collection:
     """A file of `label qid:ID 1:value 2:value …`: MSLR-WEB10K and 30K, LETOR 4, Istella, or your own.
 
-    How it is read, and what `cache`, `n_features` and `groups` are, says `io.features.read_features`.
+    How it is read, and what `cache`, `n_features` and `groups` are, says `io.read_features`.
     """
     from cutline.io.features import read_features  # and with it Arrow
 

@@ -52,7 +52,7 @@ def read_features(
     if form.name != "letor":
         raise InputError(
             f"{source.name} is {form.name}, and features come from LETOR text, `label qid:ID 1:value 2:value`; "
-            "cl.io.features.write_features writes it"
+            "cl.io.write_features writes it"
         )
     width = None if n_features is None else check_whole("n_features", n_features, least=1)
     sizes = None if groups is None else source_of(groups)
