@@ -64,6 +64,19 @@ def test_a_collection_shows_its_source_and_licence():
     assert "made up" in collection_of(3)._repr_html_()
 
 
+def test_features_are_float32_and_stay_mapped_where_they_are(tmp_path):
+    whole = collection_of(4)
+    np.save(tmp_path / "a.npy", whole.features)
+    mapped = np.load(tmp_path / "a.npy", mmap_mode="r")
+    for held in (mapped, whole.features.astype(np.float64), np.asfortranarray(whole.features)):
+        made = Collection(name="a", source="b", licence="c", queries=whole.queries, features=held)
+        assert made.features.dtype == np.float32
+        assert made.features.flags.c_contiguous
+        np.testing.assert_array_equal(made.features, whole.features)
+    kept = Collection(name="a", source="b", licence="c", queries=whole.queries, features=mapped)
+    assert np.shares_memory(kept.features, mapped)
+
+
 def test_what_does_not_belong_together_is_refused():
     queries = cl.datasets.simulate(3, rng=0)
     about = {"name": "a", "source": "b", "licence": "c", "queries": queries}

@@ -42,6 +42,9 @@ class Collection:
         shape: tuple[int, ...] | None = None if self.features is None else tuple(np.shape(self.features))
         if shape is not None and (len(shape) != 2 or shape[0] != self.queries.n_items):
             raise InputError(f"features must have one row per item, {self.queries.n_items:,} in all, got shape {shape}")
+        is_array = isinstance(self.features, np.ndarray)
+        if is_array:  # a view, and no copy, where it is as it should be
+            object.__setattr__(self, "features", np.asarray(self.features, dtype=np.float32, order="C"))
         if self.feature_names and (shape is None or len(self.feature_names) != shape[1]):
             raise InputError(f"feature_names must name each feature, got {len(self.feature_names)} for shape {shape}")
 
