@@ -128,10 +128,11 @@ def test_the_width_may_be_given(tmp_path):
     assert features.shape == (4, 5)
 
 
-def test_many_lines_on_many_threads_are_the_same(tmp_path, monkeypatch):
+@pytest.mark.parametrize("at_once", [50, 10_000])  # less than a page of memory, and more
+def test_many_lines_on_many_threads_are_the_same(tmp_path, monkeypatch, at_once):
     from cutline.io import letor_features
 
-    monkeypatch.setattr(letor_features, "_LEAST", 50)
+    monkeypatch.setattr(letor_features, "_AT_ONCE", at_once)
     rng = np.random.default_rng(0)
     rows = [
         f"{rng.integers(5)} qid:{rng.integers(9)} " + " ".join(f"{n}:{rng.normal():.9g}" for n in range(1, 9))
@@ -199,7 +200,7 @@ def test_a_wrong_line_is_named_and_what_is_wrong_with_it(tmp_path, line, message
 def test_the_first_of_many_wrong_lines_is_named_on_any_number_of_threads(tmp_path, monkeypatch):
     from cutline.io import letor_features
 
-    monkeypatch.setattr(letor_features, "_LEAST", 20)
+    monkeypatch.setattr(letor_features, "_AT_ONCE", 20)
     monkeypatch.setenv("CUTLINE_THREADS", "4")
     with pytest.raises(InputError, match=r"line 5: the value of feature 1 is 'nan'"):
         read(tmp_path, "1 qid:1 1:1\n" * 4 + "1 qid:1 1:nan 0:1\n" * 40)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +21,7 @@ from cutline.io.sheets import visible
 from cutline.io.sources import Source, reading, source_of
 from cutline.kernels import letor as loops
 from cutline.kernels import texts
-from cutline.kernels._compile import on_threads, spans
+from cutline.kernels._compile import on_threads
 from cutline.queries import Queries
 
 Array = npt.NDArray[Any]
@@ -29,8 +30,9 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Features = npt.NDArray[np.float32]
 
+Release = Callable[[int, int], None]
 NOWHERE = np.empty(0, np.int64)
-_LEAST = 1 << 20  # bytes that a thread of its own is worth
+_AT_ONCE = 1 << 24  # bytes that are read at a time
 _LARGEST = 1 << 42  # bytes of a matrix that cannot be meant
 _HARD = 1 << 12  # values that wait to be decided
 _MARK = b"\xef\xbb\xbf"
@@ -48,6 +50,7 @@ class Text:
     item_ids: Array
     rows: Integers  # the row of each line; empty where lines are in the order of the queries
     width: int
+    release: Release  # gives back what was read between two places
 
     def __len__(self) -> int:
         return len(self.parts)
@@ -68,8 +71,8 @@ class Text:
 def surveyed(source: Source, groups: Source | None, n_features: int | None) -> Text:
     """A file before its values are read: how many rows and features, and the ids of queries and items."""
     with reading(source):
-        data = _bytes_of(source)
-    parts, widest = _parts(data)
+        data, release = _bytes_of(source)
+    parts, widest = _parts(data, release)
     if not len(parts):
         raise InputError(f"{source.name} holds no rows")
     width = max(1, widest) if n_features is None else n_features
@@ -87,42 +90,72 @@ def surveyed(source: Source, groups: Source | None, n_features: int | None) -> T
         rows[order] = np.arange(len(parts))
     return Text(
         source=source, data=data, parts=parts, offsets=offsets, query_ids=query_ids, item_ids=item_ids, rows=rows,
-        width=width,
+        width=width, release=release,
     )  # fmt: skip
 
 
 def read_values(text: Text, features: Features) -> Floats:
     """Fill a matrix of zeros with the features of the rows; their labels."""
     labels = np.empty(len(text))
-    least = max(1, _LEAST * len(text) // len(text.data))
-    pieces = [partial(_filled, text, first, last, features, labels) for first, last in spans(len(text), least=least)]
+    step = max(1, _AT_ONCE * len(text) // len(text.data))
+    edges = [*range(0, len(text), step), len(text)]
+    pieces = [partial(_filled, text, first, last, features, labels) for first, last in pairwise(edges)]
     for problem in on_threads(pieces):  # in the order of the file: the first line that is wrong is named
         if problem is not None:
             problem()
     return labels
 
 
-def _bytes_of(source: Source) -> Bytes:
+def _bytes_of(source: Source) -> tuple[Bytes, Release]:
+    """The bytes of a file, mapped where they are plain, and what gives their pages back once they have been read."""
     if source.gzipped:
-        data = np.frombuffer(source.whole(), np.uint8)
-    else:
-        data = np.memmap(source.path, np.uint8, mode="r").view(np.ndarray)
-        if source.progress is not None:
-            source.progress(len(data))
+        return _unmarked(np.frombuffer(source.whole(), np.uint8)), _keep
+    with source.path.open("rb") as file:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    if source.progress is not None:
+        source.progress(len(mapped))
+    whole = np.frombuffer(mapped, np.uint8)
+    data = _unmarked(whole)
+    return data, partial(_give_back, mapped, len(whole) - len(data)) if hasattr(mapped, "madvise") else _keep
+
+
+def _unmarked(data: Bytes) -> Bytes:
     return data[len(_MARK) :] if data[: len(_MARK)].tobytes() == _MARK else data
 
 
-def _parts(data: Bytes) -> tuple[Integers, int]:
+def _keep(begin: int, end: int) -> None:
+    """Nothing to give back."""
+
+
+def _give_back(mapped: mmap.mmap, before: int, begin: int, end: int) -> None:
+    """Whole pages between two places: they are read again from the file if they are wanted."""
+    first = -(-(begin + before) // mmap.PAGESIZE) * mmap.PAGESIZE
+    last = (end + before) // mmap.PAGESIZE * mmap.PAGESIZE
+    if last > first:
+        mapped.madvise(mmap.MADV_DONTNEED, first, last - first)
+
+
+def _parts(data: Bytes, release: Release) -> tuple[Integers, int]:
     """The parts of all lines with something in them, and the largest number of a feature that ends a line."""
-    edges = [loops.next_line(data, begin) for begin, _ in spans(len(data), least=_LEAST)] + [len(data)]
+    edges = [loops.next_line(data, begin) for begin in range(0, len(data), _AT_ONCE)] + [len(data)]
     pieces = list(pairwise(edges))
-    counts = on_threads([partial(loops.count_lines, data, *piece) for piece in pieces])
-    before = [1 + sum(counts[:place]) for place in range(len(pieces))]
-    found = [np.empty((count, loops.PARTS), np.int64) for count in counts]
-    looked = [partial(loops.survey, data, *piece, n, p) for piece, n, p in zip(pieces, before, found, strict=True)]
-    answers = on_threads(looked)
+    before = 1
+    found: list[Integers] = []
+    numbers: list[int] = []
+    for count in on_threads([partial(loops.count_lines, data, *piece) for piece in pieces]):
+        numbers.append(before)
+        found.append(np.empty((count, loops.PARTS), np.int64))
+        before += count
+    each = zip(pieces, numbers, found, strict=True)
+    answers = on_threads([partial(_surveyed, data, release, *piece, number, parts) for piece, number, parts in each])
     kept = [part[:rows] for part, (rows, _) in zip(found, answers, strict=True)]
-    return (kept[0] if len(kept) == 1 else np.concatenate(kept)), max(int(widest) for _, widest in answers)
+    return (kept[0] if len(kept) == 1 else np.concatenate(kept)), max(widest for _, widest in answers)
+
+
+def _surveyed(data: Bytes, release: Release, begin: int, end: int, number: int, parts: Integers) -> tuple[int, int]:
+    rows, widest = loops.survey(data, begin, end, number, parts)
+    release(begin, end)
+    return rows, int(widest)
 
 
 def _sizes(source: Source, groups: Source | None, parts: Integers) -> Integers | None:
@@ -189,6 +222,7 @@ def _texts(source: Source, data: Bytes, places: Integers, parts: Integers) -> li
 
 def _filled(text: Text, first: int, last: int, features: Features, labels: Floats) -> Callable[[], NoReturn] | None:
     """Fill the rows of some lines; what is wrong with the first line that is, to be raised later."""
+    start = int(text.parts[first, loops.START])
     hard = np.empty((max(_HARD, 2 * (text.width + 1)), 4), np.int64)
     while True:
         code, place, first, count = loops.fill(text.data, text.parts, first, last, text.rows, features, labels, hard)
@@ -201,6 +235,7 @@ def _filled(text: Text, first: int, last: int, features: Features, labels: Float
             else:
                 features[row, column] = value
         if code == loops.FINE:
+            text.release(start, int(text.parts[last - 1, loops.END]))
             return None
         if code != loops.FULL:
             return partial(_refuse_pair, text, code, place)
