@@ -11,6 +11,7 @@ import diverse
 import numpy as np
 import peers
 from clock import Timing, first_calls, imports, interleaved, once, plain_sort
+from features import features
 from files import files
 from learning import rankers
 from lists import Lists
@@ -156,4 +157,5 @@ GROUPS: dict[str, Callable[[bool], list[Row]]] = {
     "first-use": first_use,
     "files": files,
     "rankers": rankers,
+    "features": features,
 }

@@ -67,7 +67,9 @@ def test_the_table_of_diverse_lists_is_what_the_page_prints(capsys: pytest.Captu
     names = vars(ModuleType("page"))
     for block in blocks_of(page)[:2]:
         exec(compile(block, page.name, "exec"), names)
-    found = re.findall(r"^(\w.*?) +(Threshold|Diverse)\((.*?) +λ (\S+)  size (\S+)$", capsys.readouterr().out, re.MULTILINE)
+    found = re.findall(
+        r"^(\w.*?) +(Threshold|Diverse)\((.*?) +λ (\S+)  size (\S+)$", capsys.readouterr().out, re.MULTILINE
+    )
     assert len(found) == 9
     rows = {
         (kind, rule, "max_size=5" in how or rule == "Diverse"): f"| {λ} | {size} |"

@@ -36,7 +36,7 @@ def score(
     with noted() as notes:
         ranker = rankers.LambdaRank.load(model)
         format_for_output(output, [features])
-        matrix, queries = features_of(features, format)
+        matrix, queries = features_of(features, format, width=ranker.n_features)
         with working("Scoring"):
             scored = rankers.score(ranker, matrix, queries)
         with working(f"Writing {output.name}"):

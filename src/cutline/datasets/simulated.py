@@ -12,6 +12,8 @@ import numpy.typing as npt
 from cutline._checks import check_number, check_piece, check_whole, generator_of
 from cutline._display import html_table, shown, text_table
 from cutline.datasets._truth import has_integral, integral
+from cutline.datasets.collection import Collection
+from cutline.datasets.drawn_features import SimulatedFeatures, drawn_vectors
 from cutline.errors import InputError
 from cutline.losses import FalseDiscovery, Loss, Miss
 from cutline.preferences import AsGiven, Scoring
@@ -58,8 +60,10 @@ class Simulator:
         score = 1 / (1 + exp(-(score_scale·f + score_offset)))
 
     and loses its label with probability `share_unjudged`. All draws are independent. The device of a query depends on
-    nothing. Queries like these follow the model exactly, which real ones do not: they show that a method does what it
-    says, not how well it will do on yours.
+    nothing. With `vectors`, items have vectors of that many numbers, on five themes a query, which depend on nothing
+    either. With `features`, `collection` draws that many features too, as `SimulatedFeatures` says: what a ranker of
+    one's own can learn from. Neither changes any other draw. Queries like these follow the model exactly, which real
+    ones do not: they show that a method does what it says, not how well it will do on yours.
     """
 
     n_items: int | tuple[int, int] = (5, 40)
@@ -70,6 +74,8 @@ class Simulator:
     share_unjudged: float = 0.0
     score_scale: float = 1.5
     score_offset: float = 0.0
+    features: int = 0
+    vectors: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_items", _checked_lengths(self.n_items))
@@ -82,6 +88,8 @@ class Simulator:
         for name in ("signal", "share_unjudged"):
             if not 0 <= getattr(self, name) < 1:
                 raise InputError(f"{name} must be in [0, 1), got {getattr(self, name)!r}")
+        for name in ("features", "vectors"):
+            object.__setattr__(self, name, check_whole(name, getattr(self, name), least=0))
         if self.score_scale <= 0:
             raise InputError(f"score_scale must be above 0, got {self.score_scale!r}; a higher f is a higher score")
 
@@ -95,16 +103,42 @@ class Simulator:
 
     def draw(self, n_queries: int, *, rng: int | np.random.Generator, ids: bool = True) -> Queries:
         """Queries of this world. `ids=False` leaves out all ids, which are most of the work for a million queries."""
+        return self._drawn(n_queries, rng, ids=ids)[0]
+
+    def collection(
+        self, n_queries: int, *, rng: int | np.random.Generator, ids: bool = True, on_the_fly: bool = False
+    ) -> Collection:
+        """Queries of this world with their features: a float32 array, or rows made when they are asked for. The scores
+        are those of the simulator, whose true risk is known."""
+        if not self.features:
+            raise InputError("features must be at least 1 for a collection, got 0; say how many, or draw without them")
+        queries, features = self._drawn(n_queries, rng, ids=ids)
+        return Collection(
+            name="simulated", source="drawn by cutline.datasets.Simulator", licence="none needed: nothing was measured",
+            queries=queries, features=features if on_the_fly else np.asarray(features),
+        )  # fmt: skip
+
+    def _drawn(
+        self, n_queries: int, rng: int | np.random.Generator, *, ids: bool
+    ) -> tuple[Queries, SimulatedFeatures | None]:
+        """What was there first is drawn first, for the same seed to give the same queries with features or without."""
         n_queries, generator = check_whole("n_queries", n_queries, least=1), generator_of(rng)
         low, high = self.lengths
         sizes = generator.integers(low, high, size=n_queries, endpoint=True)
         offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-        labels, scores = self._items(generator, sizes)
+        labels, scores, quality = self._items(generator, sizes)
         devices = np.array(DEVICES, dtype=object)[generator.choice(len(DEVICES), size=n_queries, p=DEVICE_SHARES)]
         if self.share_unjudged > 0:
             labels[generator.random(len(labels)) < self.share_unjudged] = np.nan
         query_ids, item_ids = _ids(sizes) if ids else (None, None)
-        return Queries(scores, offsets, labels, None, query_ids, item_ids, {"device": devices})
+        vectors = drawn_vectors(offsets, self.vectors, generator) if self.vectors else None
+        queries = Queries(scores, offsets, labels, vectors, query_ids, item_ids, {"device": devices})
+        if not self.features:
+            return queries, None
+        return queries, SimulatedFeatures(
+            quality=quality / math.hypot(1.0, self.query_effect), offsets=offsets, width=self.features,
+            seed=int(generator.integers(2**63)), numbers=np.arange(n_queries),
+        )  # fmt: skip
 
     @overload
     def true_risk(
@@ -169,8 +203,8 @@ class Simulator:
         """The shortest and the longest list."""
         return self.n_items if isinstance(self.n_items, tuple) else (self.n_items, self.n_items)
 
-    def _items(self, generator: np.random.Generator, sizes: Integers) -> tuple[Floats, Floats]:
-        """Labels and scores of all items, worked out in place: there may be tens of millions."""
+    def _items(self, generator: np.random.Generator, sizes: Integers) -> tuple[Floats, Floats, Floats]:
+        """Labels, scores and qualities of all items, worked out in place: there may be tens of millions."""
         from scipy.special import expit
 
         hardness = self.query_effect * generator.standard_normal(len(sizes))
@@ -188,7 +222,7 @@ class Simulator:
         labels = np.zeros(len(quality))
         for cut in self.cut_points:
             labels += quality >= cut
-        return labels, scores
+        return labels, scores, quality
 
     def _sampled(
         self,
@@ -215,37 +249,6 @@ class Simulator:
         means = sums / n_queries
         variances = np.maximum(squares - sums * means, 0.0) / (n_queries - 1)
         return means, np.sqrt(variances / n_queries)
-
-
-def simulate(
-    n_queries: int,
-    *,
-    rng: int | np.random.Generator,
-    n_items: int | tuple[int, int] = (5, 40),
-    query_effect: float = 0.6,
-    signal: float = 0.85,
-    score_shift: float = 0.2,
-    label_shares: tuple[float, float, float, float, float] = (0.25, 0.28, 0.20, 0.16, 0.11),
-    share_unjudged: float = 0.0,
-    score_scale: float = 1.5,
-    score_offset: float = 0.0,
-    ids: bool = True,
-) -> Queries:
-    """Judged queries with labels 0 to 4 and scores in (0, 1), drawn as `Simulator` says, which knows their true risk.
-
-    Queries are called "q000001" and so on, items "q000001-d01", and each query has a column `device`.
-    """
-    world = Simulator(
-        n_items=n_items,
-        query_effect=query_effect,
-        signal=signal,
-        score_shift=score_shift,
-        label_shares=label_shares,
-        share_unjudged=share_unjudged,
-        score_scale=score_scale,
-        score_offset=score_offset,
-    )
-    return world.draw(n_queries, rng=rng, ids=ids)
 
 
 def _ids(sizes: Integers) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:

@@ -17,6 +17,7 @@ from cutline.io.sheets import Sheet, Wish
 from cutline.io.sources import BLOCK, Source, reading, told
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 _NOTHING = r"^\s*(#|$)"
 _ROW = r"^\s*(?P<label>[^\s#:]+)(?:\s+qid:(?P<query_id>[^\s#]+))?(?:\s+\d+:\S|\s*#|\s*$)"
@@ -66,10 +67,19 @@ def write(sheet: Sheet, file: BinaryIO) -> None:
 
 def with_groups(sheet: Sheet, source: Source, groups: Source | None) -> Sheet:
     """The sheet with the queries that a file of group sizes makes, named 1, 2, … by their place."""
-    if sheet.has("query_id"):
+    sizes = group_sizes(source, groups, len(sheet), has_qid=sheet.has("query_id"))
+    if sizes is None:
+        return sheet
+    places = np.repeat(np.arange(1, len(sizes) + 1), sizes)
+    return sheet.with_column("query_id", "query_id", pa.array(places).cast(pa.string()))
+
+
+def group_sizes(source: Source, groups: Source | None, n_rows: int, *, has_qid: bool) -> Integers | None:
+    """How many rows each query has, by a file of group sizes; None where each line has a qid."""
+    if has_qid:
         if groups is not None:
             raise InputError(f"{source.name} has a qid in each line, so {groups.name} is not needed; leave it out")
-        return sheet
+        return None
     if groups is None:
         raise InputError(
             f"{source.name}: its lines have no qid:, and there is no {_stem(source.path).name}.query beside it; "
@@ -80,12 +90,11 @@ def with_groups(sheet: Sheet, source: Source, groups: Source | None) -> Sheet:
         raise InputError(
             f"{groups.name}, line {row + 1}: a group size is a whole number of at least 1, got {sizes[row]:g}"
         )
-    if sizes.sum() != len(sheet):
+    if sizes.sum() != n_rows:
         raise InputError(
-            f"{groups.name} has sizes that add up to {sizes.sum():,.0f}, and {source.name} has {len(sheet):,} rows"
+            f"{groups.name} has sizes that add up to {sizes.sum():,.0f}, and {source.name} has {n_rows:,} rows"
         )
-    places = np.repeat(np.arange(1, len(sizes) + 1), sizes.astype(np.int64))
-    return sheet.with_column("query_id", "query_id", pa.array(places).cast(pa.string()))
+    return sizes.astype(np.int64)
 
 
 def beside(source: Source) -> Path | None:

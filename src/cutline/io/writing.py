@@ -80,7 +80,7 @@ def write_sheet(sheet: Sheet, path: str | PathLike[str], form: Format | None = N
         sheet = replace(sheet, table=sheet.table.drop_columns([sheet.roles["line"]]))
     columns = [plain(column) for column in sheet.table.columns]
     sheet = replace(sheet, table=pa.table(columns, names=sheet.table.column_names))
-    with _binary(path) as file:
+    with binary(path) as file:
         try:
             form.write(sheet, file)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
@@ -120,7 +120,8 @@ def _sheet_of(table: Any) -> Sheet:
 
 
 @contextmanager
-def _binary(path: str | PathLike[str]) -> Generator[BinaryIO]:
+def binary(path: str | PathLike[str]) -> Generator[BinaryIO]:
+    """A file to write whole or not at all, gzipped where its name says so."""
     with whole_file(path) as file:
         if Path(path).suffix.lower() != ".gz":
             yield file
