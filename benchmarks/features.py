@@ -41,7 +41,7 @@ def _written(path: Path) -> Path:
     queries = cl.Queries.from_arrays(drawn.scores, drawn.labels, qid=drawn.query_of_item())
     matrix = rng.random((queries.n_items, WIDTH)).round(6).astype(np.float32)
     matrix[rng.random(matrix.shape) > NAMED / WIDTH] = 0
-    cl.io.features.write_features(path, matrix, queries)
+    cl.io.features.write_features(matrix, queries, path)
     return path
 
 

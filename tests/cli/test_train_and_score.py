@@ -187,3 +187,30 @@ def test_the_bar_of_a_terminal_names_the_epoch_and_a_pipe_sees_nothing(monkeypat
     with epochs_shown(3) as progress:
         progress(cl.rankers.Epoch(2, 0.5, 0.75))
     assert "epoch 2: cost 0.5000, validation NDCG 0.7500" in terminal.getvalue()
+
+
+def test_the_whole_path_runs_on_movielens(tmp_path):
+    films = cl.datasets.movielens()
+    for name, part in zip(("train", "judged", "new"), films.split(0.4, 0.4, rng=0), strict=True):
+        cl.io.write_features(part.features, part.queries, tmp_path / f"{name}.svm")
+    ended = shell("train", tmp_path / "train.svm", "--epochs", "20", "--seed", "1", "-o", tmp_path / "model")
+    assert ended.code == 0, ended.err
+    for name in ("judged", "new"):
+        ended = shell("score", tmp_path / "model", tmp_path / f"{name}.svm", "-o", tmp_path / f"{name}.parquet")
+        assert ended.code == 0, ended.err
+    promise = (
+        "--alpha",
+        "0.4",
+        "--delta",
+        "0.1",
+        "--good-at-least",
+        "4",
+        "--evidence",
+        "convex",
+        "--scoring",
+        "win-rate",
+    )
+    ended = shell("calibrate", tmp_path / "judged.parquet", *promise, "-o", tmp_path / "cert.json")
+    assert ended.code == 0, ended.err
+    assert shell("apply", tmp_path / "cert.json", tmp_path / "new.parquet", "-o", tmp_path / "lists.csv").code == 0
+    assert shell("audit", tmp_path / "cert.json", tmp_path / "new.parquet").code == 0

@@ -321,7 +321,7 @@ def test_what_is_written_comes_back(tmp_path, name):
     queries = cl.datasets.simulate(20, rng=0, share_unjudged=0.1)
     features = np.random.default_rng(0).normal(size=(queries.n_items, 4)).astype(np.float32)
     features[::3, 1] = 0
-    write_features(tmp_path / name, features, queries)
+    write_features(features, queries, tmp_path / name)
     again, others = read_features(tmp_path / name)
     np.testing.assert_array_equal(again, features)
     np.testing.assert_array_equal(others.labels, queries.labels)
@@ -334,13 +334,13 @@ def test_what_is_written_comes_back(tmp_path, name):
 def test_what_letor_cannot_hold_is_not_written(tmp_path):
     queries = cl.Queries.from_arrays([0.0], [1.0], qid=["a b"])
     with pytest.raises(InputError, match=r"query_ids hold 'a b', which LETOR cannot hold: no blanks and no #"):
-        write_features(tmp_path / "a.svm", [[1.0]], queries)
+        write_features([[1.0]], queries, tmp_path / "a.svm")
     with pytest.raises(InputError, match=r"features must have one row per item, 1 in all, got 2"):
-        write_features(tmp_path / "a.svm", [[1.0], [2.0]], queries)
+        write_features([[1.0], [2.0]], queries, tmp_path / "a.svm")
     with pytest.raises(InputError, match=r"features must be finite as float32, got nan in row 0, column 1; fill it in"):
-        write_features(tmp_path / "a.svm", [[1.0, np.nan]], queries)
+        write_features([[1.0, np.nan]], queries, tmp_path / "a.svm")
     with pytest.raises(InputError, match=r"features are written as \.svm, \.letor or \.txt"):
-        write_features(tmp_path / "a.csv", [[1.0]], queries)
+        write_features([[1.0]], queries, tmp_path / "a.csv")
     with pytest.raises(InputError, match=r"queries have no labels, and each line of LETOR begins with one"):
-        write_features(tmp_path / "a.svm", [[1.0]], cl.Queries.from_arrays([0.0], qid=["a"]))
+        write_features([[1.0]], cl.Queries.from_arrays([0.0], qid=["a"]), tmp_path / "a.svm")
     assert list(tmp_path.iterdir()) == []

@@ -73,7 +73,7 @@ def read_features(
     return feature_cache.kept(folder, stem, surveyed(source, sizes, width)) if kept is None else kept
 
 
-def write_features(path: File, features: npt.ArrayLike, queries: Queries) -> None:
+def write_features(features: npt.ArrayLike, queries: Queries, path: File) -> None:
     """LETOR text, from which `read_features` reads the same: values as the shortest decimals of their float32, zeros
     left out, the items' ids as comments. The name ends in .svm, .letor or .txt, also with .gz."""
     check_is_queries(queries)
