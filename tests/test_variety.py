@@ -70,6 +70,7 @@ def test_every_figure_meets_a_loop_over_the_lists(drawing, most, threshold):
     rule = cl.Diverse(most, distance=distance)
     found = cl.audit(at(threshold, sets=rule), queries).diversity
     rows = by_hand(queries, threshold, rule)
+    largest = max(1.0, rows.max(initial=0.0))  # distances are whole parts of the largest one: errors are relative to it
     assert (found.n_queries, found.n_modified, found.max_size) == (len(queries), len(rows), most)
     assert found.share_modified == len(rows) / len(queries)
     unit = 1e-10 * rows.max(initial=1e-2)  # distances are whole numbers of 2^-40 of the largest in their list
