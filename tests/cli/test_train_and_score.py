@@ -153,7 +153,7 @@ def test_score_refuses_what_is_no_model_and_features_of_another_width(trained):
         ("none", "new.svm", "none does not hold a LambdaRank model"),
         ("new.svm", "new.svm", "new.svm is a file; a model is a folder"),
         ("model", "none.svm", "none.svm"),
-        ("model", "wide.svm", "beyond the last of 8 features; the model was trained on so many"),
+        ("model", "wide.svm", "beyond the last of 8 features; are there more"),
     ):
         ended = shell("score", trained / model, trained / features, "-o", trained / "out.parquet")
         assert refused(ended, words, folder=trained, had=had)

@@ -182,7 +182,7 @@ def test_more_odd_values_than_fit_at_once_are_all_read(tmp_path, monkeypatch):
         ("x qid:1 1:1", r"line 3: the label is 'x', not a number; labels are finite numbers"),
         ("inf qid:1 1:1", r"line 3: the label is 'inf', not finite; labels are finite numbers"),
         ("1 1:1", r"line 3: no qid:, and other lines have one"),
-        ("1 qid:1 3:1", r"line 3: '3:1' is beyond the last of 2 features; give n_features= as the file has it"),
+        ("1 qid:1 3:1", r"line 3: '3:1' is beyond the last of 2 features; are there more, or are the features of a line not"),
         ("1 qid:\xff 1:1".encode("latin-1"), r"line 3: not UTF-8 text; convert the file to UTF-8"),
         ("1 qid:1 1:\x1b[31m", r"line 3: the value of feature 1 is '\\\\x1b\[31m', not a number"),
     ],

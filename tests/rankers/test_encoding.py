@@ -11,7 +11,7 @@ import torch
 from tests.rankers.encoders import write_encoder
 
 import cutline as cl
-from cutline.errors import InputError, MissingExtraError
+from cutline.errors import CutlineWarning, InputError, MissingExtraError
 from cutline.rankers import encode, encoding
 
 QUERIES = ["where buy red apples", "pears"]
@@ -83,7 +83,8 @@ def test_features_of_texts_train_a_ranker(folder):
     queries = cl.Queries.from_arrays(np.zeros(5), [2, 0, 1, 0, 1], group=[3, 2])
     features = encode(QUERIES, DOCUMENTS, queries=queries, model=folder)
     model = cl.rankers.LambdaRank.train(features, queries, epochs=2)
-    assert cl.rankers.score(model, features, queries).n_items == 5
+    with pytest.warns(CutlineWarning, match="2 of 2 queries are among those that the ranker was trained on"):
+        assert cl.rankers.score(model, features, queries).n_items == 5
 
 
 def test_a_missing_model_says_how_to_place_one(tmp_path, monkeypatch):

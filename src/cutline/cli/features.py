@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from cutline.queries import Queries
 
 
-def features_of(path: Path, format: str | None, *, width: int | None = None) -> tuple[npt.NDArray[np.float32], Queries]:
+def features_of(
+    path: Path, format: str | None, *, width: int | None = None, groups: Path | None = None
+) -> tuple[npt.NDArray[np.float32], Queries]:
     """Features from LETOR, or from a table with a column of vectors; and the queries, without them. LETOR may leave
     the last features out everywhere: `width` says how many there are."""
     from cutline.io.features import read_features
@@ -27,7 +29,7 @@ def features_of(path: Path, format: str | None, *, width: int | None = None) -> 
     with working(f"Reading {path.name}"):
         form = format_to_read(source_of(path), format, flag="--format")
         if form.name == "letor":
-            return read_features(path, format="letor", n_features=width)
+            return read_features(path, format="letor", n_features=width, groups=groups)
         if not form.named_columns:
             raise InputError(f"{path} is of the form {form.name}, which has no features; name LETOR or a table")
         queries = read_queries(path, format=format)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cutline.cli import options
 from cutline.cli.console import noted, say, say_json, working
 from cutline.cli.features import features_of
+from cutline.errors import warn
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 
 def score(
@@ -24,6 +29,7 @@ def score(
     format: Annotated[
         str | None, typer.Option("--format", metavar="FORMAT", help="The form of FEATURES, whatever its name.")
     ] = None,
+    groups: options.Groups = None,
     json: options.Json = False,
 ) -> int:
     """Example: cutline score model new.svm -o new.parquet
@@ -36,7 +42,8 @@ def score(
     with noted() as notes:
         ranker = rankers.LambdaRank.load(model)
         format_for_output(output, [features])
-        matrix, queries = features_of(features, format, width=ranker.n_features)
+        matrix, queries = features_of(features, format, width=ranker.n_features, groups=groups)
+        _note_narrow(matrix, features)
         with working("Scoring"):
             scored = rankers.score(ranker, matrix, queries)
         with working(f"Writing {output.name}"):
@@ -47,3 +54,13 @@ def score(
             lists = f"{len(scored):,} list{'' if len(scored) == 1 else 's'}"
             say(f"Scored {scored.n_items:,} items in {lists}. Written to {output}.")
     return 0
+
+
+def _note_narrow(matrix: npt.NDArray[np.float32], path: Path) -> None:
+    """LETOR leaves zeros out, so a file of fewer features cannot be told from one whose last ones are 0."""
+    import numpy as np
+
+    used = np.flatnonzero(matrix.any(axis=0))
+    widest = int(used[-1]) + 1 if len(used) else 0
+    if widest < matrix.shape[1]:
+        warn(f"{path} has no feature beyond {widest:,}, and the model has {matrix.shape[1]:,}: the others count as 0")

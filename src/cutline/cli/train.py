@@ -30,6 +30,12 @@ Truncation = Annotated[int | None, _how("--truncation", "K", "Only NDCG of the f
 Validation = Annotated[float, _how("--validation", "SHARE", "Queries that tell when to stop.", options.number)]
 Patience = Annotated[int, _how("--patience", "N", "Epochs without a gain before it stops.", options.whole)]
 Seed = Annotated[int, _how("--seed", "SEED", "Of first weights and orders.", options.whole)]
+Width = Annotated[
+    int | None,
+    typer.Option(
+        "--n-features", metavar="N", parser=options.whole, help="How many features LETOR lines have, at the most."
+    ),
+]
 Format = Annotated[
     str | None, typer.Option("--format", metavar="FORMAT", help="The form of FEATURES, whatever its name.")
 ]
@@ -48,6 +54,8 @@ def train(
     patience: Patience = 10,
     seed: Seed = 0,
     format: Format = None,
+    groups: options.Groups = None,
+    n_features: Width = None,
     json: options.Json = False,
 ) -> int:
     """Example: cutline train train.svm --model lambdarank -o model
@@ -61,7 +69,7 @@ def train(
     with noted() as notes:
         sizes = _sizes(hidden)
         check_writable(output)
-        matrix, queries = features_of(features, format)
+        matrix, queries = features_of(features, format, width=n_features, groups=groups)
         with epochs_shown(epochs) as progress:
             found = LambdaRank.train(
                 matrix, queries, hidden=sizes, epochs=epochs, lr=lr, batch_queries=batch_queries,

@@ -16,7 +16,6 @@ _SAID = (
     ("pass vectors=, a column of lists or a file", "name a column of lists, or a file, with --vectors"),
     ("pass vectors=", "name a column with --vectors"),
     ("see statement()", "see cutline show"),
-    ("give n_features= as the file has it", "the model was trained on so many"),
     ("validation=0", "--validation 0"),
 )
 _FLAGS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
@@ -88,7 +89,8 @@ def _judgments(path: Path) -> _Listed:
         grade = _number(text)
         if grade not in GRADES:
             refuse(f"the grade is {text!r}, and {', '.join(map(str, GRADES))} are wanted")
-        judged.setdefault(query, {})[item] = grade
+        if judged.setdefault(query, {}).setdefault(item, grade) != grade:
+            refuse(f"{item!r} was judged before for query {query!r}, with another grade")
     return judged
 
 
@@ -178,7 +180,7 @@ def _lines(path: Path) -> Iterator[str]:
                 yield raw.rstrip(b"\r\n").decode()
         except UnicodeDecodeError:
             raise InputError(f"{shortened(path)}, line {number}: not UTF-8 text; copy the file again") from None
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"{shortened(path)} cannot be read to its end: {error}; copy it again") from None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import json
+import zlib
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -178,7 +179,7 @@ def _json_in(folder: Path, name: str) -> dict[str, Any]:
     try:
         raw = path.read_bytes()
         held: object = json.loads(gzip.decompress(raw) if path.suffix == ".gz" else raw)
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise InputError(f"{shortened(path)} cannot be read: {error}; copy it again") from None
     if not isinstance(held, dict) or not held:
         raise InputError(f"{shortened(path)} must hold an object of entries by number; copy it again")
@@ -205,4 +206,5 @@ def _candidates(
 
 def _english(entry: Any) -> str:
     """The English text of an entry, blanks evened out."""
-    return " ".join(str(entry.get("en", "")).split())
+    held = cast("dict[str, Any]", entry) if isinstance(entry, dict) else {"en": entry}
+    return " ".join(str(held.get("en", "")).split())

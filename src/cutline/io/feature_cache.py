@@ -42,7 +42,7 @@ def stem_of(path: Path, groups: Path | None, width: int | None) -> str:
     for each in (path, groups):
         if each is not None:
             status = each.stat()
-            told += [str(each.resolve()), status.st_size, status.st_mtime_ns]
+            told += [str(each.resolve()), status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
     digest = hashlib.blake2b(repr(told).encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
     return f"{path.name.split('.')[0][:40]}-{digest}"
 

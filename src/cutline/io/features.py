@@ -60,12 +60,12 @@ def read_features(
         text = surveyed(source, sizes, width)
         try:
             features = np.zeros((len(text), text.width), np.float32)
+            return features, text.queries(read_values(text, features))
         except MemoryError:
             raise InputError(
                 f"{source.name}: {len(text):,} × {text.width:,} features do not fit in memory; name a folder for them "
                 "with cache="
             ) from None
-        return features, text.queries(read_values(text, features))
     folder = feature_cache.folder_of(cache)
     beside = letor.beside(source) if sizes is None else sizes.path
     stem = feature_cache.stem_of(source.path, beside, width)
@@ -75,7 +75,8 @@ def read_features(
 
 def write_features(features: npt.ArrayLike, queries: Queries, path: File) -> None:
     """LETOR text, from which `read_features` reads the same: values as the shortest decimals of their float32, zeros
-    left out, the items' ids as comments. The name ends in .svm, .letor or .txt, also with .gz."""
+    left out, the items' ids as comments. Of last columns that hold nothing but zeros only `n_features` knows. The name
+    ends in .svm, .letor or .txt, also with .gz."""
     check_is_queries(queries)
     matrix = checked_features(features, queries.n_items)
     target = writable(path)

@@ -271,7 +271,8 @@ def _refuse_pair(text: Text, code: int, place: int) -> NoReturn:
         loops.ZERO: f"feature 0 in {came}; features are numbered from 1: add 1 to every index",
         loops.NOT_RISING: f"{came} stands behind a feature of the same or a higher number; sort the features of a "
         "line by their numbers, each once",
-        loops.TOO_WIDE: f"{came} is beyond the last of {text.width:,} features; give n_features= as the file has it",
+        loops.TOO_WIDE: f"{came} is beyond the last of {text.width:,} features; are there more, or are the features of "
+        "a line not sorted?",
     }
     raise InputError(f"{text.line_at(place)}: {wanted[code]}")
 

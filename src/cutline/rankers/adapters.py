@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from cutline._checks import check_one_of
 from cutline._display import shown
-from cutline.errors import InputError
+from cutline.errors import InputError, warn
 from cutline.queries import Queries
 from cutline.rankers._extras import library
 from cutline.rankers.lambdarank import LambdaRank
-from cutline.rankers.matrices import Floats, Matrix, blocks, check_rows, check_width, checked_features
+from cutline.rankers.matrices import Floats, Matrix, blocks, check_rows, check_width, checked_features, marks_of
 
 Output = Callable[[Any, Matrix, Queries, str | None], Any]
 
@@ -35,9 +35,10 @@ def score(
 
     - `LambdaRank`: its `score`.
     - LightGBM, XGBoost, CatBoost, boosters and estimators alike: what they predict, with the best iteration where
-      training stopped early. CatBoost is told which items are of one query.
-    - scikit-learn: a regressor predicts. A classifier gives the mean label Σ c·P(c), or, of two classes, the
-      probability of the second; one without probabilities gives its decision function.
+      training stopped early.
+    - scikit-learn: a regressor predicts.
+    - Classifiers of any of these give the mean label Σ c·P(c), or, of two classes, the probability of the second; one
+      without probabilities gives its decision function.
     - torch: what the module gives, in evaluation mode, without gradients, on its own device.
     - Anything else that can be called: `model(features)`.
 
@@ -50,6 +51,8 @@ def score(
     if isinstance(model, type):
         raise InputError(f"model must be a fitted model, got the class {model.__name__}; call it and fit it")
     family = _family_of(model)
+    if family is not _of_lambdarank:
+        matrix = np.asarray(matrix)
     if output is not None:
         check_one_of("output", output, OUTPUTS)
         if family is not _of_sklearn:
@@ -60,7 +63,19 @@ def score(
         if not type(problem).__name__.endswith("NotFittedError"):
             raise
         raise InputError(f"model is not fitted, got {type(model).__name__}; call its fit first") from None
+    if isinstance(model, LambdaRank):
+        _warn_of_training_queries(model, matrix, queries)
     return replace(queries, scores=_checked(found, matrix), columns=dict(queries.columns))
+
+
+def _warn_of_training_queries(model: LambdaRank, features: Matrix, queries: Queries) -> None:
+    """Queries that a ranker has seen look better than new ones will."""
+    known = int(np.isin(marks_of(features, queries), model.seen).sum())
+    if known:
+        warn(
+            f"{known:,} of {len(queries):,} queries are among those that the ranker was trained on: do not calibrate "
+            "or audit on them, for new ones will do worse"
+        )
 
 
 def _family_of(model: Any) -> Output:
@@ -109,16 +124,21 @@ def _of_lightgbm(model: Any, features: Matrix, queries: Queries, output: str | N
     lightgbm = library("lightgbm", extra="ltr", what="A model of LightGBM")
     booster = model if isinstance(model, lightgbm.Booster) else model.booster_
     check_width(features.shape[1], booster.num_feature())
-    return booster.predict(features)
+    found = booster.predict(features)
+    return _mean_label(model, found) if np.ndim(found) == 2 and hasattr(model, "classes_") else found
 
 
 def _of_xgboost(model: Any, features: Matrix, queries: Queries, output: str | None) -> Any:
     xgboost = library("xgboost", extra="ltr", what="A model of XGBoost")
     booster = model if isinstance(model, xgboost.Booster) else model.get_booster()
     check_width(features.shape[1], booster.num_features())
-    matrix = xgboost.DMatrix(features, feature_names=booster.feature_names, feature_types=booster.feature_types)
+    matrix = xgboost.DMatrix(
+        features, missing=getattr(model, "missing", np.nan), feature_names=booster.feature_names,
+        feature_types=booster.feature_types,
+    )  # fmt: skip
     best = getattr(model, "best_iteration", None)  # there only where training stopped early
-    return booster.predict(matrix, iteration_range=(0, 0 if best is None else best + 1))
+    found = booster.predict(matrix, iteration_range=(0, 0 if best is None else best + 1))
+    return _mean_label(model, found) if np.ndim(found) == 2 and hasattr(model, "classes_") else found
 
 
 def _of_catboost(model: Any, features: Matrix, queries: Queries, output: str | None) -> Any:
@@ -126,7 +146,9 @@ def _of_catboost(model: Any, features: Matrix, queries: Queries, output: str | N
     if not model.is_fitted():
         raise InputError(f"model is not fitted, got {type(model).__name__}; call its fit first")
     check_width(features.shape[1], len(model.feature_names_))
-    pool = catboost.Pool(features, group_id=queries.query_of_item(), feature_names=model.feature_names_)
+    pool = catboost.Pool(features, feature_names=model.feature_names_)
+    if isinstance(model, catboost.CatBoostClassifier):
+        return _mean_label(model, model.predict_proba(pool))
     return model.predict(pool)
 
 

@@ -102,6 +102,8 @@ class _Encoder:
         torch = library("torch", extra="text", what="encode")
         transformers = library("transformers", extra="text", what="encode")
         tokenizer, found = _loaded(transformers, model)
+        if tokenizer.pad_token is None:  # what pads is masked, so any token will do
+            tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
         most = (longest, tokenizer.model_max_length, getattr(found.config, "max_position_embeddings", longest))
         return cls(torch, tokenizer, found.eval(), min(most))
 
@@ -122,13 +124,15 @@ class _Encoder:
             some = texts[start : start + AT_ONCE]
             tokens: list[list[int]] = self.tokenizer(some, truncation=True, max_length=self.longest)["input_ids"]
             order = sorted(range(len(some)), key=lambda row: (-len(tokens[row]), row))
+            order = [row for row in order if tokens[row]]  # a text of no tokens has no vector but 0
             for first in range(0, len(order), batch_texts):
                 rows = order[first : first + batch_texts]
                 yield [start + row for row in rows], [tokens[row] for row in rows]
 
     def _means(self, tokens: list[list[int]]) -> Singles:
         """The mean of the last layer over the tokens of each text, padding left out."""
-        padded = self.tokenizer.pad({"input_ids": tokens}, padding=True, return_tensors="pt")
+        # on the right, whatever the model does by itself: on the left a text's places would follow its neighbours
+        padded = self.tokenizer.pad({"input_ids": tokens}, padding=True, padding_side="right", return_tensors="pt")
         with self.torch.inference_mode():
             last = self.model(input_ids=padded["input_ids"], attention_mask=padded["attention_mask"]).last_hidden_state
             mask = padded["attention_mask"][:, :, None].to(last.dtype)

@@ -57,6 +57,8 @@ def gains_of(labels: Floats) -> Floats:
 def mean_ndcg(scores: Floats, labels: Floats, offsets: Integers, at: int | None) -> float:
     """Mean NDCG@at of ragged lists; see `ndcg`."""
     sizes = np.diff(offsets)
+    if not len(sizes):
+        return math.nan
     query = np.repeat(np.arange(len(sizes)), sizes)
     place = np.arange(len(scores)) - np.repeat(offsets[:-1], sizes)
     discounts = 1.0 / np.log2(2.0 + place)

@@ -16,7 +16,7 @@ from cutline.errors import InputError
 from cutline.queries import Queries
 from cutline.rankers import storing
 from cutline.rankers.gain import checked_labels
-from cutline.rankers.matrices import Floats, Matrix, check_finite, check_rows, check_width, checked_features
+from cutline.rankers.matrices import Floats, Matrix, check_finite, check_rows, check_width, checked_features, marks_of
 from cutline.rankers.network import Epoch, Network
 from cutline.rankers.training import Recipe, trained
 
@@ -34,6 +34,7 @@ class LambdaRank:
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     history: tuple[Epoch, ...] = ()
     best: int = 0
+    seen: npt.NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64))
 
     @classmethod
     def train(
@@ -75,7 +76,8 @@ class LambdaRank:
         check_finite(matrix)
         found = trained(matrix, labels, queries, recipe, progress)
         settings = {**asdict(recipe), "hidden": list(recipe.hidden)}
-        return cls(network=found.network, settings=settings, history=found.history, best=found.best)
+        seen = np.unique(marks_of(matrix, queries))
+        return cls(network=found.network, settings=settings, history=found.history, best=found.best, seen=seen)
 
     def score(self, features: npt.ArrayLike) -> Floats:
         """f of each row: numbers of single precision, in an array of double. An item scores the same alone and among
@@ -91,13 +93,13 @@ class LambdaRank:
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write `weights.safetensors` and `model.json` into a folder, which is made if need be."""
-        storing.save(folder, self.network, settings=self.settings, history=self.history, best=self.best)
+        storing.save(folder, self.network, settings=self.settings, history=self.history, best=self.best, seen=self.seen)
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> LambdaRank:
         """A model that `save` wrote. Nothing in the folder is executed; what was changed is refused."""
-        network, settings, history, best = storing.load(folder)
-        return cls(network=network, settings=settings, history=history, best=best)
+        network, settings, history, best, seen = storing.load(folder)
+        return cls(network=network, settings=settings, history=history, best=best, seen=seen)
 
     @property
     def n_features(self) -> int:

@@ -4,7 +4,7 @@ copy, or mapped from a file, so they are gone through a block of rows at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,10 +12,12 @@ import numpy.typing as npt
 from cutline._arrays import differs, plain_array, plain_scalar, same_length
 from cutline._display import shown
 from cutline._tables import check_is_queries
+from cutline.datasets.drawn_features import SimulatedFeatures
 from cutline.errors import InputError
 from cutline.queries import Queries
 
 Floats = npt.NDArray[np.float64]
+Marks = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float32 | np.float64]
 
@@ -26,6 +28,8 @@ def checked_features(features: Any) -> Matrix:
     """A matrix of one row per item, in single precision unless it came in double; not copied where it is one."""
     if hasattr(features, "toarray"):
         raise InputError(f"features must be a dense array (n_items, d), got {shown(features)}; pass features.toarray()")
+    if isinstance(features, SimulatedFeatures):  # made a block at a time, as they are asked for
+        return cast(Matrix, features)
     array = plain_array("features", features)
     if array.ndim != 2 or array.dtype.kind not in "biuf" or array.shape[1] == 0:
         raise InputError(
@@ -82,6 +86,20 @@ def check_rows(features: Matrix, queries: Queries, qid: npt.ArrayLike | None) ->
             "in queries, which keep the rows of one query together; sort the rows by query first, or let them go along "
             "with Queries.from_arrays(…, vectors=features) and pass queries.vectors"
         )
+
+
+def marks_of(features: Matrix, queries: Queries) -> Marks:
+    """A 64-bit mark of each query, from the single-precision bits of its rows, whatever their order: the same features
+    have the same mark."""
+    width = features.shape[1]
+    weights = np.frombuffer(np.random.default_rng(width).bytes(8 * width), "<u8") | np.uint64(1)  # odd: no bit is lost
+    marks: Marks = np.empty(len(features), np.uint64)
+    for rows in blocks(*features.shape):
+        bits = (np.asarray(features[rows], np.float32) + np.float32(0.0)).view(np.uint32)
+        mixed: Marks = bits.astype(np.uint64) @ weights
+        mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+        marks[rows] = mixed ^ (mixed >> np.uint64(29))
+    return np.add.reduceat(marks, queries.offsets[:-1]) if len(queries) else marks  # each query has an item
 
 
 def moments(features: Matrix, keep: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from cutline._display import shown
 from cutline._files import shortened, whole_file, writable
@@ -37,10 +38,16 @@ class _Record(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def save(
-    folder: str | PathLike[str], network: Network, *, settings: dict[str, Any], history: Sequence[Epoch], best: int
+    folder: str | PathLike[str],
+    network: Network,
+    *,
+    settings: dict[str, Any],
+    history: Sequence[Epoch],
+    best: int,
+    seen: npt.NDArray[np.uint64],
 ) -> None:
     """Both files, the record last: a folder that was left half written does not load."""
-    content = _tensors("save").numpy.save(_named(network))
+    content = _tensors("save").numpy.save({**_named(network), "seen": seen})
     record = _Record(
         schema=SCHEMA,
         cutline=__version__,
@@ -58,15 +65,17 @@ def save(
             file.write(written)
 
 
-def load(folder: str | PathLike[str]) -> tuple[Network, dict[str, Any], tuple[Epoch, ...], int]:
-    """The network, how it was trained, how each epoch went, and which one it is."""
+def load(folder: str | PathLike[str]) -> tuple[Network, dict[str, Any], tuple[Epoch, ...], int, npt.NDArray[np.uint64]]:
+    """The network, how it was trained, how each epoch went, which one it is, and marks of the queries it has seen."""
     target = checked_folder(folder)
     record, content = _record(target), _content(target, WEIGHTS)
     if hashlib.sha256(content).hexdigest() != record.sha256:
         _refuse(target, f"{WEIGHTS} is not the file that was saved with {RECORD}")
     tensors = _tensors("load")
     try:
-        network = _network(tensors.numpy.load(content), len(record.sizes) - 1)
+        held = tensors.numpy.load(content)
+        seen = np.asarray(held.pop("seen"), np.uint64)
+        network = _network(held, len(record.sizes) - 1)
         sizes = [len(network.mean), *(weights.shape[1] for weights in network.weights)]
         shapes = [
             (*weights.shape, *biases.shape) for weights, biases in zip(network.weights, network.biases, strict=True)
@@ -78,7 +87,7 @@ def load(folder: str | PathLike[str]) -> tuple[Network, dict[str, Any], tuple[Ep
     history = tuple(Epoch(number, *each) for number, each in enumerate(record.history, start=1))
     if not 0 <= record.best <= len(history):
         _refuse(target, f"{RECORD} names epoch {record.best} of {len(history)}")
-    return network, record.settings, history, record.best
+    return network, record.settings, history, record.best, seen
 
 
 def checked_folder(folder: Any) -> Path:
