@@ -90,6 +90,42 @@ def test_a_table_with_vectors_is_features_too(folder):
     assert (folder / "out.csv").read_text().splitlines()[0] == "query_id,score,label"
 
 
+def test_group_sizes_in_a_file_of_their_own_go_with_features(folder):
+    for name in ("train", "new"):
+        lines = (folder / f"{name}.svm").read_text().splitlines()
+        without = [" ".join(word for word in line.split() if not word.startswith("qid:")) for line in lines]
+        (folder / f"{name}-plain.svm").write_text("\n".join(without) + "\n")
+        (folder / f"{name}.query").write_text("12\n" * (len(lines) // 12))
+    for features, flags in (("train.svm", ()), ("train-plain.svm", ("--groups", folder / "train.query"))):
+        assert shell("train", folder / features, *QUICK, *flags, "-o", folder / f"{features}.model").code == 0
+    written = [
+        (folder / f"{name}.model" / "weights.safetensors").read_bytes() for name in ("train.svm", "train-plain.svm")
+    ]
+    assert written[0] == written[1]
+    flags = ("--groups", folder / "new.query")
+    ended = shell("score", folder / "train.svm.model", folder / "new-plain.svm", *flags, "-o", folder / "out.csv")
+    assert ended.code == 0, ended.err
+    assert "Scored 720 items in 60 lists." in ended.out
+
+
+def test_features_that_are_0_in_every_line_are_counted_where_they_are_said(folder):
+    (folder / "few.svm").write_text("".join(f"1 qid:{n} 1:0.5\n0 qid:{n} 2:{n}\n" for n in range(1, 21)))
+    ended = shell("train", folder / "few.svm", "--epochs", "1", "--n-features", "4", "-o", folder / "model", "--json")
+    assert ended.json["layers"] == [4, 16, 8, 1]
+    ended = shell("score", folder / "model", folder / "new.svm", "-o", folder / "out.csv")
+    assert refused(ended, "is beyond the last of 4 features; are there more, or are the features of a line not sorted?")
+    (folder / "fewer.svm").write_text("1 qid:1 1:0.5\n0 qid:1 1:1\n")
+    ended = shell("score", folder / "model", folder / "fewer.svm", "-o", folder / "out.csv")
+    assert ended.code == 0
+    assert "fewer.svm has no feature beyond 1, and the model has 4: the others count as 0" in ended.err
+
+
+def test_a_note_says_that_queries_are_those_of_the_training(trained):
+    ended = shell("score", trained / "model", trained / "train.svm", "-o", trained / "out.csv")
+    assert ended.code == 0
+    assert "note: 40 of 40 queries are among those that the ranker was trained on" in ended.err
+
+
 def test_a_note_says_where_there_is_nothing_to_learn(folder):
     features, queries = world(10)
     write_letor(folder / "even.svm", features, replace(queries, labels=np.ones(120)))

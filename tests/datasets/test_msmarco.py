@@ -82,6 +82,11 @@ def test_documents_that_are_not_there_are_counted(tmp_path):
         ("top100", TOP100.replace("118586", "77"), r"top100 holds no query that is judged; the files must be of one"),
         ("qrels", QRELS + "\n", r"qrels\.tsv, line 4: 0 fields, and 4 are wanted: query 0 document grade"),
         ("qrels", QRELS.replace("D3 1", "D3 4"), r"qrels\.tsv, line 2: the grade is '4', and 0, 1, 2, 3 are wanted"),
+        (
+            "qrels",
+            QRELS + "1185869 0 D1 2\n",
+            r"qrels\.tsv, line 4: 'D1' was judged before for query '1185869', with an",
+        ),
         ("qrels", QRELS.replace("D3 1", "D3 -1"), r"qrels\.tsv, line 2: the grade is '-1'"),
         ("queries", QUERIES.replace("\t)", " "), r"queries\.tsv, line 1: 1 field, and 2 are wanted: query text"),
         ("queries", QUERIES.replace("1185868", "1"), r"queries\.tsv has no text for query '1185868'"),
@@ -100,6 +105,22 @@ def test_a_file_that_was_cut_off_is_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:-12])
     with pytest.raises(InputError, match=r"msmarco-docs\.tsv\.gz cannot be read to its end: .*; copy it again"):
         cl.datasets.msmarco_documents(folder)
+
+
+def test_a_damaged_file_is_refused(tmp_path):
+    folder = published(tmp_path, gz=".gz")
+    path = folder / "msmarco-docs.tsv.gz"
+    content = bytearray(path.read_bytes())
+    content[10:20] = b"\xff" * 10  # the head of the first block
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"msmarco-docs\.tsv\.gz cannot be read to its end: .*; copy it again"):
+        cl.datasets.msmarco_documents(folder)
+
+
+def test_a_judgment_that_stands_twice_alike_counts_once(tmp_path):
+    twice = cl.datasets.msmarco_documents(published(tmp_path, qrels=QRELS + "1185869 0 D1 1\n"))
+    once = cl.datasets.msmarco_documents(published(tmp_path))
+    np.testing.assert_array_equal(twice.queries.labels, once.queries.labels)
 
 
 def test_more_queries_than_there_are_are_refused(tmp_path):

@@ -166,6 +166,13 @@ def test_a_folder_of_the_same_files_is_read(tmp_path):
     assert queries.columns["question"].tolist() == ["Why ?"]
 
 
+def test_texts_may_stand_by_themselves(tmp_path):
+    answers = {"1": "plain  answer", "2": {"en": "other"}}
+    questions = {"7": {"en": "q", "answers": ["1"], "negatives": ["2"]}}
+    queries = cl.datasets.insuranceqa(corpus(tmp_path, questions, answers)).queries
+    assert set(queries.columns["answer"].tolist()) == {"plain answer", "other"}
+
+
 def test_broken_questions_are_named(tmp_path):
     answers = {"1": {"en": "a"}}
     with pytest.raises(InputError, match=r"train\.json, question '7': there is no answer '2'"):
@@ -173,6 +180,10 @@ def test_broken_questions_are_named(tmp_path):
     with pytest.raises(InputError, match=r"train\.json, question '7': `answers` and `negatives` are wanted"):
         cl.datasets.insuranceqa(corpus(tmp_path, {"7": {"en": "q", "answers": ["1"]}}, answers))
     (tmp_path / "train.json.gz").write_bytes(b"\x1f\x8bno")
+    with pytest.raises(InputError, match=r"train\.json\.gz cannot be read: .*; copy it again"):
+        cl.datasets.insuranceqa(tmp_path)
+    whole = gzip.compress(json.dumps(answers).encode())
+    (tmp_path / "train.json.gz").write_bytes(whole[:10] + b"\xff" * 10 + whole[20:])
     with pytest.raises(InputError, match=r"train\.json\.gz cannot be read: .*; copy it again"):
         cl.datasets.insuranceqa(tmp_path)
     with pytest.raises(InputError, match=r"holds no valid\.json\.gz; name the folder that does"):

@@ -21,7 +21,7 @@ from sklearn.svm import LinearSVC
 from tests.rankers.worlds import ragged, world
 
 import cutline as cl
-from cutline.errors import InputError, MissingExtraError
+from cutline.errors import CutlineWarning, InputError, MissingExtraError
 from cutline.rankers import LambdaRank, ndcg, score
 
 FEATURES, QUERIES = world(60)
@@ -48,6 +48,11 @@ def catboost_ranker(features=FEATURES, **more):
 def catboost_regressor():
     settings = {"iterations": 15, "verbose": False, "allow_writing_files": False, "thread_count": 1}
     return catboost.CatBoostRegressor(**settings).fit(FEATURES, GRADES)
+
+
+def catboost_classifier(classes):
+    settings = {"iterations": 15, "verbose": False, "allow_writing_files": False, "thread_count": 1}
+    return catboost.CatBoostClassifier(**settings).fit(FEATURES, classes)
 
 
 def trained_booster():
@@ -94,6 +99,16 @@ CASES = {
     "two classes": (lambda: LogisticRegression().fit(FEATURES, GOOD), lambda m, x: m.predict_proba(x)[:, 1]),
     "five classes": (lambda: LogisticRegression().fit(FEATURES, GRADES), mean_label),
     "no probabilities": (lambda: LinearSVC().fit(FEATURES, GOOD), lambda m, x: m.decision_function(x)),
+    "LGBMClassifier": (
+        lambda: lightgbm.LGBMClassifier(n_estimators=15, n_jobs=1, verbose=-1).fit(FEATURES, GRADES),
+        lambda m, x: m.booster_.predict(x) @ m.classes_,
+    ),
+    "XGBClassifier": (
+        lambda: xgboost.XGBClassifier(n_estimators=15, n_jobs=1).fit(FEATURES, GRADES),
+        lambda m, x: m.predict_proba(x) @ m.classes_.astype(np.float64),
+    ),
+    "CatBoostClassifier": (lambda: catboost_classifier(GRADES), mean_label),
+    "CatBoostClassifier of two": (lambda: catboost_classifier(GOOD), lambda m, x: m.predict_proba(x)[:, 1]),
     "a torch module": (module, of_torch),
     "LambdaRank": (lambda: LambdaRank.train(FEATURES, QUERIES, lr=0.01, epochs=20), lambda m, x: m.score(x)),
     "a function": (lambda: partial(np.dot, b=np.arange(8.0)), lambda m, x: x @ np.arange(8.0)),
@@ -169,6 +184,32 @@ def test_models_of_sklearn_may_be_asked_for_another_output():
         score(model, NEW, NEW_QUERIES, output="predict_prob")
     with pytest.raises(InputError, match="output is a choice for models of scikit-learn, got it with Booster"):
         score(trained_booster(), NEW, NEW_QUERIES, output="predict")
+
+
+def test_what_xgboost_was_told_is_missing_is_missing_when_it_scores():
+    holed = np.where(FEATURES > 1.0, -9.0, FEATURES)
+    model = xgboost.XGBRegressor(n_estimators=15, n_jobs=1, missing=-9.0).fit(holed, GRADES)
+    new = np.where(NEW > 1.0, -9.0, NEW)
+    assert (score(model, new, NEW_QUERIES).scores == model.predict(new)).all()
+
+
+def test_a_lambdarank_says_which_queries_it_was_trained_on(tmp_path):
+    LambdaRank.train(FEATURES, QUERIES, epochs=1).save(tmp_path / "model")
+    model = LambdaRank.load(tmp_path / "model")
+    score(model, NEW, NEW_QUERIES)
+    features = np.concatenate([NEW, FEATURES[24:36][::-1], FEATURES[:12]])  # two of them, one in another order
+    queries = cl.Queries(np.zeros(264), np.arange(23) * 12, np.zeros(264))
+    with pytest.warns(CutlineWarning, match="2 of 22 queries are among those that the ranker was trained on"):
+        score(model, features, queries)
+
+
+def test_features_that_are_made_when_asked_for_are_scored_block_by_block():
+    drawn = cl.datasets.yahoo_like(40, features=8, on_the_fly=True)
+    made = np.asarray(drawn.features)
+    model = LambdaRank.train(FEATURES, QUERIES, epochs=1)
+    assert (score(model, drawn.features, drawn.queries).scores == model.score(made)).all()
+    taken = score(lambda x: x[:, 0], drawn.features, drawn.queries)
+    assert (taken.scores == made[:, 0]).all()
 
 
 def test_a_torch_module_keeps_its_modes_and_scores_in_its_own_precision():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 import sys
 
@@ -50,6 +51,17 @@ def test_a_vector_is_the_mean_over_the_tokens_of_its_text_alone(folder, batch_te
     assert vectors.dtype == np.float32
     np.testing.assert_allclose(vectors, one_by_one(folder, DOCUMENTS), atol=1e-5)
     assert len(np.unique(vectors.round(4), axis=0)) == 5
+
+
+@pytest.mark.parametrize("change", [{"padding_side": "left"}, {"pad_token": None}])
+def test_how_a_model_pads_does_not_matter(folder, tmp_path, change):
+    from transformers import AutoTokenizer
+
+    shutil.copytree(folder, tmp_path / "model")
+    tokenizer = AutoTokenizer.from_pretrained(folder, **change)
+    tokenizer.save_pretrained(tmp_path / "model")
+    vectors = encode(DOCUMENTS, model=tmp_path / "model")
+    np.testing.assert_allclose(vectors, encode(DOCUMENTS, model=folder), atol=1e-5)
 
 
 def test_features_are_the_query_beside_the_document(folder):

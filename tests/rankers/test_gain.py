@@ -15,6 +15,7 @@ from tests.rankers.worlds import ragged, world
 import cutline as cl
 from cutline.errors import InputError
 from cutline.rankers import ndcg
+from cutline.rankers.gain import mean_ndcg
 
 
 def dcg(labels: list[float], at: int | None) -> float:
@@ -66,6 +67,10 @@ def test_ndcg_is_that_of_ir_measures():
 def test_a_constant_ranker_gains_nothing_from_a_file_that_lists_good_items_first():
     queries = cl.Queries.from_arrays(np.zeros(6), [1, 0, 0, 0, 0, 0], group=[6])
     assert ndcg(queries) == pytest.approx(np.mean([1 / math.log2(place + 2) for place in range(6)]))
+
+
+def test_no_queries_have_no_mean_ndcg():
+    assert math.isnan(mean_ndcg(np.empty(0), np.empty(0), np.zeros(1, np.int64), None))
 
 
 def test_ndcg_refuses_queries_without_labels_and_labels_out_of_range():
