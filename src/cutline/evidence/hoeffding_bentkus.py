@@ -15,9 +15,8 @@ from cutline.evidence._protocol import Flags, Floats, Needs, check_total, check_
 from cutline.evidence._summaries import FromSums
 
 _DUST = 1e-9
-_SURELY = (
-    1.0 - 1e-12
-)  # many p-values at once may differ from one alone in their last bits: bounds stay on the safe side
+# Many p-values at once may differ from one alone in their last bits: bounds stay on the safe side.
+_SURELY = 1.0 - 1e-12
 
 
 @dataclass(frozen=True, slots=True)
