@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import re
 
+from docutils import nodes
+from docutils.utils.math.latex2mathml import tex2mathml
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxTranslator
+
 from cutline import __version__
 
 project = "cutline"
@@ -16,7 +21,11 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"cutline {__version__}"
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
 default_role = "code"  # docstrings put names in single backticks
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
@@ -55,5 +64,19 @@ def plain_docstring(app: object, what: str, name: str, obj: object, options: obj
     lines[:] = written
 
 
-def setup(app: object) -> None:
-    app.connect("autodoc-process-docstring", plain_docstring)  # type: ignore[attr-defined]
+def inline_formula(translator: SphinxTranslator, node: nodes.math) -> None:
+    """A formula as MathML, which browsers draw by themselves: pages fetch nothing."""
+    translator.body.append(tex2mathml(node.astext()))
+    raise nodes.SkipNode
+
+
+def formula(translator: SphinxTranslator, node: nodes.math_block) -> None:
+    """A formula on lines of its own; wide ones scroll by themselves."""
+    drawn = tex2mathml(node.astext(), as_block=True)
+    translator.body.append(f'<div class="formula">{drawn}</div>')
+    raise nodes.SkipNode
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("autodoc-process-docstring", plain_docstring)
+    app.add_html_math_renderer("mathml", (inline_formula, None), (formula, None))
