@@ -33,6 +33,12 @@ autodoc_class_signature = "separated"
 autodoc_use_type_comments = False
 python_maximum_signature_line_length = 88
 
+_ARRAY_LIKE = re.compile(
+    r"_Buffer \| _SupportsArray\[dtype\[Any\]\] \| _NestedSequence\[_SupportsArray\[dtype\[Any\]\]\]"
+    r" \| complex \| bytes \| str \| _NestedSequence\[complex \| bytes \| str\]"
+)
+_ARRAY = re.compile(r"ndarray\[tuple\[Any, \.\.\.\], dtype\[(\w+)\]\]")
+_PATH = re.compile(r"~(?:numpy|typing)\.(?:\w+\.)*")
 _QUOTED = re.compile(r"(``.+?``|`[^`]+`)")
 _MARKUP = re.compile(r"([\\*|_])")
 _ITEM = re.compile(r"\s*([-*]|\d+\.)\s")
@@ -64,6 +70,18 @@ def plain_docstring(app: object, what: str, name: str, obj: object, options: obj
     lines[:] = written
 
 
+def short_types(
+    app: Sphinx, what: str, name: str, obj: object, options: object, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """Signatures as they are written: NumPy's aliases by their names."""
+    texts = [None if text is None else _shortened(_PATH.sub("", text)) for text in (signature, returned)]
+    return texts[0], texts[1]
+
+
+def _shortened(text: str) -> str:
+    return _ARRAY.sub(r"NDArray[\1]", _ARRAY_LIKE.sub("ArrayLike", text)).replace("npt.", "")
+
+
 def inline_formula(translator: SphinxTranslator, node: nodes.math) -> None:
     """A formula as MathML, which browsers draw by themselves: pages fetch nothing."""
     translator.body.append(tex2mathml(node.astext()))
@@ -79,4 +97,5 @@ def formula(translator: SphinxTranslator, node: nodes.math_block) -> None:
 
 def setup(app: Sphinx) -> None:
     app.connect("autodoc-process-docstring", plain_docstring)
+    app.connect("autodoc-process-signature", short_types)
     app.add_html_math_renderer("mathml", (inline_formula, None), (formula, None))
