@@ -23,8 +23,8 @@ help: ## list the targets
 
 setup: .venv/.all ## install cutline with every extra in .venv
 
-demo: .venv/.demo ## calibrate, apply and audit on simulated queries
-	@$(py) examples/demo.py $(ARGS)
+demo: .venv/.demo ## rank, cut and audit lists of films, plain and diverse; ends with a report to open
+	@.venv/bin/cutline demo $(ARGS)
 
 test: .venv/.all ## run all tests (ARGS="-k words" for some of them)
 	@$(py) -m pytest -n auto --dist worksteal $(ARGS)
@@ -50,8 +50,8 @@ docs: .venv/.all ## build the documentation into docs/_build
 	@echo "docs: open docs/_build/html/index.html"
 
 clean: ## remove .venv, built documentation and caches
-	rm -rf .venv docs/_build build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -rf .venv docs/_build build dist cutline-demo .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 .venv/.made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import re
 import subprocess
@@ -11,9 +13,17 @@ from types import ModuleType
 
 import pytest
 
+import cutline as cl
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PART = re.compile(
+    r"^(?P<head>```(?P<kind>python|console|output)\n|<!-- (?P<table>printed) -->\n)(?P<body>.*?)"
+    r"(?P<foot>^(?(table)<!-- end -->|```)$)",
+    re.MULTILINE | re.DOTALL,
+)
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
@@ -21,28 +31,39 @@ def blocks_of(page: Path) -> list[str]:
     return BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks_of(page)], ids=lambda page: page.name)
-def test_the_python_of_a_page_runs_from_top_to_bottom(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    module = ModuleType("page")
-    monkeypatch.setitem(sys.modules, "page", module)  # where classes of the page look for themselves
-    names = vars(module)
-    for block in blocks_of(page):
-        exec(compile(block, page.name, "exec"), names)
+class Reader:
+    """Whoever follows a page in an empty folder: runs its Python and its shell from top to bottom, and compares."""
 
+    def __init__(self, page: Path, folder: Path, names: dict[str, object]) -> None:
+        self.page, self.folder, self.names, self.said = page, folder, names, ""
 
-CONSOLE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+    def read(self, part: re.Match[str]) -> str:
+        """A block with what is printed, by the Python above it or by its own commands."""
+        body = part["body"]
+        if part["kind"] == "python":
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                exec(compile(body, self.page.name, "exec"), self.names)
+            self.said = "".join(f"{line.rstrip()}\n" for line in said.getvalue().splitlines())
+        elif part["kind"] == "console":
+            body = printed(body, self.folder)
+        else:  # a fence of output, or a table between two comments
+            body = f"\n{self.said}\n" if part["table"] else self.said
+        return part["head"] + body + part["foot"]
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if CONSOLE.search(page.read_text(encoding="utf-8"))], ids=lambda page: page.name
+    "page", [page for page in PAGES if PART.search(page.read_text(encoding="utf-8"))], ids=lambda page: page.name
 )
-def test_the_shell_of_a_page_prints_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+def test_a_page_runs_from_top_to_bottom_and_prints_what_it_shows(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Run with WRITE_PAGES=1 to put what is printed into the page."""
+    monkeypatch.chdir(tmp_path)
+    module = ModuleType("page")
+    monkeypatch.setitem(sys.modules, "page", module)  # where classes of the page look for themselves
     text = page.read_text(encoding="utf-8")
-    shown = CONSOLE.sub(lambda block: f"```console\n{printed(block[1], tmp_path)}```", text)
+    shown = PART.sub(Reader(page, tmp_path, vars(module)).read, text)
     if os.environ.get("WRITE_PAGES"):
         page.write_text(shown, encoding="utf-8")
     assert shown == text
@@ -60,6 +81,17 @@ def printed(block: str, folder: Path) -> str:
             )  # fmt: skip
             lines += [line, *ended.stdout.splitlines()]
     return "".join(f"{line}\n" for line in lines)
+
+
+MODULES = [cl, *(getattr(cl, name) for name in cl.__all__ if isinstance(getattr(cl, name), ModuleType))]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_the_reference_has_every_public_name(module: ModuleType) -> None:
+    reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"auto(?:class|function|module|data):: (?:cutline\.)?(?:\w+\.)*(\w+)", reference))
+    names = {name for name in module.__all__ if not isinstance(getattr(module, name), ModuleType)}
+    assert names - documented - {"__version__"} == set()
 
 
 def test_the_table_of_diverse_lists_is_what_the_page_prints(capsys: pytest.CaptureFixture[str]) -> None:
