@@ -191,8 +191,7 @@ def summed_up(frame: Frame, reading: Reading, curve: RiskCurve) -> tuple[RiskCur
     def task(runs: packing.Batches) -> packing.Batches:
         return tasks.summed(runs, curve, source)
 
-    together = _together(runs_of(frame, reading), "query", "place")
-    rows = _mapped(together, task, STATE).collect()
+    rows = _mapped(together(runs_of(frame, reading), "query", "place"), task, STATE).collect()
     for row in rows:
         if row.refused is not None:
             raise InputError(row.refused)
@@ -215,7 +214,7 @@ def runs_of(frame: Frame, reading: Reading) -> Frame:
     return _mapped(frame.select(*(_column(name) for name in reading.roles.values())), task, RUNS)
 
 
-def _together(frame: Frame, query: str, place: str) -> Frame:
+def together(frame: Frame, query: str, place: str) -> Frame:
     """All rows of a query in one partition, adjacent and in the order of their places. A number of partitions is
     named, so that Spark splits none of them later."""
     count = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
@@ -257,4 +256,4 @@ def cut(certificate: Certificate | Abstention, frame: Frame, reading: Reading, *
         return tasks.cut(batches, certificate, reading, names, keep_all)
 
     numbered = frame.withColumn(place, functions.monotonically_increasing_id())
-    return _mapped(_together(numbered, reading.roles["query_id"], place), task, schema)
+    return _mapped(together(numbered, reading.roles["query_id"], place), task, schema)
