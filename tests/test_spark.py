@@ -41,9 +41,10 @@ PARTS = 3
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
-    """A task that fails is tried again, up to four times."""
+    """A task that fails is tried again, up to four times. Java compiles in a hurry."""
     from cutline.spark.session import session
 
+    os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     with session("local[2,4]") as started:
         started.conf.set("spark.sql.shuffle.partitions", PARTS)
         yield started
@@ -139,15 +140,28 @@ def test_a_certificate_is_that_of_one_machine(
     assert calibrate(frame_of(spark, folder), **wanted).to_dict() == local.to_dict()
 
 
-def test_more_queries_than_one_machine_takes_are_refused_where_sums_do_not_do(
-    spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"evidence": cl.evidence.Betting(), "seed": 3},
+        {"evidence": cl.evidence.Convex(), "alpha": 0.01},
+        {"evidence": cl.evidence.Betting(), "sets": cl.Diverse(3), "thresholds": GRID},
+    ],
+    ids=["default", "betting", "abstention", "diverse betting"],
+)
+def test_a_certificate_of_more_queries_than_are_collected_is_that_of_one_machine(
+    spark: Any, folder: Path, rows: pa.Table, settings: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr("cutline.spark.frames.COLLECTED", 149)
-    frame = frame_of(spark, folder)
-    with pytest.raises(InputError, match="150 queries, and at most 149 are collected"):
-        calibrate(frame, loss=LOSS, alpha=0.35, delta=0.1)
-    certificate = calibrate(frame, loss=LOSS, alpha=0.35, delta=0.1, thresholds=GRID, evidence=cl.evidence.Convex())
-    assert certificate.n_queries == 150
+    wanted = {"loss": LOSS, "alpha": 0.4, "delta": 0.1, "most_queries": 100, **settings}
+    local = cl.calibrate(cl.Queries.from_frame(rows), **wanted)
+    assert calibrate(frame_of(spark, folder), **wanted).to_dict() == local.to_dict()
+
+
+def test_scores_that_are_thresholds_need_all_queries_in_one_place(spark: Any, folder: Path) -> None:
+    wanted: dict[str, Any] = {"loss": LOSS, "alpha": 0.4, "delta": 0.1, "evidence": cl.evidence.Convex()}
+    with pytest.raises(InputError, match="thresholds must be a grid where frame has more than 100 queries"):
+        calibrate(frame_of(spark, folder), **wanted, thresholds="exact", most_queries=100)
 
 
 @pytest.mark.parametrize("how", ["killed", "failed"])

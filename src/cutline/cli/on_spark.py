@@ -22,8 +22,9 @@ def calibrate_on_spark(
 ) -> tuple[Certificate | Abstention, str]:
     """The certificate, and what was read."""
     from cutline._columns import Wording
+    from cutline.spark.calibrating import calibrated
     from cutline.spark.files import files_at, frame_of
-    from cutline.spark.frames import calibrated, reading_of
+    from cutline.spark.frames import reading_of
     from cutline.spark.session import session
 
     _refuse_unread(inputs)

@@ -6,6 +6,7 @@ added in whole numbers. So the answer is that of the same rows on one machine, t
 
 from __future__ import annotations
 
-from cutline.spark.frames import apply, calibrate, risk_curve
+from cutline.spark.calibrating import calibrate
+from cutline.spark.frames import apply, risk_curve
 
 __all__ = ["apply", "calibrate", "risk_curve"]

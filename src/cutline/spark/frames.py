@@ -4,38 +4,30 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy.typing as npt
 
 from cutline._checks import check_truth
 from cutline._columns import Wording, check_told, match_columns
-from cutline.calibration import calibrate as certify
 from cutline.certificate import Abstention, Certificate
 from cutline.curve import RiskCurve
 from cutline.errors import InputError
-from cutline.evidence import Betting, Evidence
 from cutline.io.sheets import free_name
 from cutline.losses import Loss
-from cutline.preferences import AsGiven, Scoring, WinRate
-from cutline.sets import SetRule, Threshold
+from cutline.preferences import Scoring, WinRate
+from cutline.sets import SetRule
 from cutline.spark import packing, tasks
 from cutline.spark.packing import Reading
 
-if TYPE_CHECKING:
-    from cutline.queries import Queries
-    from cutline.sequence import TestingOrder
-
 Frame = Any  # pyspark.sql.DataFrame, of Spark itself or of Spark Connect
-COLLECTED = 200_000  # queries that come to one machine
 
 RUNS = (
     "query string, place bigint, scores binary, labels binary, sizes binary, items binary, vectors binary, width int, "
     "refused string"
 )
-STATE = "state binary, width int, refused string"
+ANSWER = "answer binary, refused string"
 
 
 def risk_curve(
@@ -54,34 +46,8 @@ def risk_curve(
     here. Queries keep the order of their rows, as far as the partitions of the frame have one. Workers need cutline.
     """
     curve = RiskCurve.empty(loss=loss, scoring=scoring, sets=sets, thresholds=thresholds)
-    return summed_up(frame, reading_of(frame, columns, vectors=curve.sets.needs_vectors), curve)[0]
-
-
-def calibrate(
-    frame: Frame,
-    *,
-    alpha: float,
-    delta: float,
-    loss: Loss,
-    scoring: Scoring | None = None,
-    sets: SetRule | None = None,
-    evidence: Evidence | None = None,
-    thresholds: npt.ArrayLike | str | None = None,
-    sequence: TestingOrder | None = None,
-    seed: int = 0,
-    columns: Mapping[str, str] | None = None,
-) -> Certificate | Abstention:
-    """`cl.calibrate` on the queries of a DataFrame, with the same answer to the last bit.
-
-    Where sums at given thresholds are all that it takes, only they leave the workers. Otherwise, as with betting or
-    thresholds that the scores give, the queries are collected, at most COLLECTED of them.
-    """
-    vectors = getattr(sets, "needs_vectors", False)
-    return calibrated(
-        frame, reading_of(frame, columns, vectors=vectors), alpha=alpha, delta=delta, loss=loss,
-        scoring=AsGiven() if scoring is None else scoring, sets=Threshold() if sets is None else sets,
-        evidence=Betting() if evidence is None else evidence, thresholds=thresholds, sequence=sequence, seed=seed,
-    )  # fmt: skip
+    reading = reading_of(frame, columns, vectors=curve.sets.needs_vectors)
+    return summed_up(together(runs_of(frame, reading), "query", "place"), curve, reading.source)
 
 
 def apply(
@@ -139,67 +105,13 @@ def _names(frame: Frame) -> list[str]:
     return names
 
 
-def calibrated(
-    frame: Frame,
-    reading: Reading,
-    *,
-    loss: Loss,
-    scoring: Scoring,
-    sets: SetRule,
-    evidence: Evidence,
-    thresholds: npt.ArrayLike | str | None,
-    **settings: Any,
-) -> Certificate | Abstention:
-    """The same for columns that are known."""
-    given = thresholds is not None and not isinstance(thresholds, str)
-    usual = thresholds is None and scoring.name == "win-rate" and not getattr(evidence, "refuses_equal_losses", False)
-    if evidence.needs == "order" or not (given or usual):
-        queries = collected(frame, reading)
-        return certify(
-            queries, loss=loss, scoring=scoring, sets=sets, evidence=evidence, thresholds=thresholds, **settings
-        )
-    empty = RiskCurve.empty(loss=loss, scoring=scoring, sets=sets, thresholds=cast(Any, thresholds))
-    curve, width = summed_up(frame, reading, empty)
-    return replace(certify(curve, evidence=evidence, **settings), vector_width=_kept_width(sets, width))
-
-
-def _kept_width(sets: SetRule, width: int | None) -> int | None:
-    """What a certificate says of vectors: nothing where they are the distances within a list."""
-    return None if getattr(sets, "distance", "") == "precomputed" else width
-
-
-def collected(frame: Frame, reading: Reading) -> Queries:
-    """The queries of a frame, here."""
-    count: int = frame.select(_column(reading.roles["query_id"])).distinct().count()
-    if count > COLLECTED:
-        raise InputError(
-            f"{reading.source} has {count:,} queries, and at most {COLLECTED:,} are collected from Spark; pass "
-            "evidence=cl.evidence.Convex() and thresholds=cl.grid(…), which take sums alone, or fewer queries"
-        )
-    if not count:
-        raise InputError(f"{reading.source} has columns and no rows")
-    runs = runs_of(frame, reading).toArrow()
-    for message in runs.column("refused").drop_null()[:1]:
-        raise InputError(message.as_py())
-    return packing.queries_of(runs.sort_by([("query", "ascending"), ("place", "ascending")]), reading.source)
-
-
-def summed_up(frame: Frame, reading: Reading, curve: RiskCurve) -> tuple[RiskCurve, int | None]:
-    """The curve with all queries of a frame, and how many numbers a vector has."""
-    source = reading.source
-
-    def task(runs: packing.Batches) -> packing.Batches:
-        return tasks.summed(runs, curve, source)
-
-    rows = _mapped(together(runs_of(frame, reading), "query", "place"), task, STATE).collect()
+def summed_up(runs: Frame, curve: RiskCurve, source: str) -> RiskCurve:
+    """The curve with all queries of runs that were brought together."""
+    rows = mapped(runs, lambda batches: tasks.summed(batches, curve, source), ANSWER).collect()
     for row in rows:
         if row.refused is not None:
             raise InputError(row.refused)
-    widths = {row.width for row in rows if row.width is not None}
-    if len(widths) > 1:
-        raise InputError(packing.of_two_widths(source, min(widths), max(widths)))
-    merged = reduce(RiskCurve.merge, (curve.with_state(bytes(row.state)) for row in rows), curve)
-    return merged, widths.pop() if widths else None
+    return reduce(RiskCurve.merge, (curve.with_state(bytes(row.answer)) for row in rows), curve)
 
 
 def runs_of(frame: Frame, reading: Reading) -> Frame:
@@ -211,25 +123,25 @@ def runs_of(frame: Frame, reading: Reading) -> Frame:
         context: Any = TaskContext.get()
         return packing.packed(batches, reading, context.partitionId())
 
-    return _mapped(frame.select(*(_column(name) for name in reading.roles.values())), task, RUNS)
+    return mapped(frame.select(*(column(name) for name in reading.roles.values())), task, RUNS)
 
 
 def together(frame: Frame, query: str, place: str) -> Frame:
     """All rows of a query in one partition, adjacent and in the order of their places. A number of partitions is
     named, so that Spark splits none of them later."""
     count = int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions"))
-    by = _column(query)
-    return frame.repartition(count, by).sortWithinPartitions(by, _column(place))
+    by = column(query)
+    return frame.repartition(count, by).sortWithinPartitions(by, column(place))
 
 
-def _column(name: str) -> Any:
+def column(name: str) -> Any:
     """A column by its name, whatever marks are in it."""
     from pyspark.sql import functions
 
     return functions.col(f"`{name.replace('`', '``')}`")
 
 
-def _mapped(frame: Frame, task: Callable[[packing.Batches], packing.Batches], schema: Any) -> Frame:
+def mapped(frame: Frame, task: Callable[[packing.Batches], packing.Batches], schema: Any) -> Frame:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of pandas, of which Spark asks the version and nothing else
         return frame.mapInArrow(task, schema)
@@ -256,4 +168,4 @@ def cut(certificate: Certificate | Abstention, frame: Frame, reading: Reading, *
         return tasks.cut(batches, certificate, reading, names, keep_all)
 
     numbered = frame.withColumn(place, functions.monotonically_increasing_id())
-    return _mapped(together(numbered, reading.roles["query_id"], place), task, schema)
+    return mapped(together(numbered, reading.roles["query_id"], place), task, schema)

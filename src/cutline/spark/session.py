@@ -15,6 +15,7 @@ from cutline.errors import CutlineError, InputError, MissingExtraError
 
 LOOPBACK = "127.0.0.1"
 MEMORY = "4g"  # the most that the driver takes, which in local mode is all of Spark
+VAGUE = ("Exception thrown in awaitResult", "Job aborted")
 SHUFFLED = 8  # partitions after a shuffle in local mode
 
 
@@ -105,5 +106,7 @@ def _refuse(problem: Exception) -> NoReturn:
     if own:
         raise InputError(own[-1]) from None
     python = re.findall(r"^(\w[\w.]*(?:Error|Exception|Exit|Interrupt)\b.*)$", text, re.MULTILINE)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    raise CutlineError(f"Spark gave up: {(python or lines or [type(problem).__name__])[-1 if python else 0]}") from None
+    java = re.findall(r"^(?:: |Caused by: )?[\w.$]+: (?:\[[\w.]+\] )?(.+?)(?: *SQLSTATE.*)?$", text, re.MULTILINE)
+    java = [each for each in java if not each.startswith(VAGUE)]
+    reasons = python[-1:] or [*java[:1], *(f"({cause})" for cause in java[1:][-1:])] or text.split("\n")[:1]
+    raise CutlineError(f"Spark gave up: {' '.join(reasons)}") from None
