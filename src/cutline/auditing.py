@@ -14,6 +14,7 @@ from cutline import statements
 from cutline._arrays import counted
 from cutline._display import html_table, text_table
 from cutline._tables import check_is_queries
+from cutline.cautions import cautions_of
 from cutline.certificate import Abstention, Certificate, Findings
 from cutline.cutting import (
     badness_of,
@@ -24,7 +25,6 @@ from cutline.cutting import (
     lengths_of,
     scores_of,
     units_of,
-    warn_of_unjudged,
 )
 from cutline.errors import InputError, warn
 from cutline.evidence import Betting, Convex
@@ -166,7 +166,7 @@ def audit(certificate: Certificate | Abstention, queries: Queries, *, by: str | 
     slates = certificate.cut(queries)
     badness = badness_of(queries, certificate.loss.relevance)
     check_judged(judged_labels(queries))
-    warn_of_unjudged(queries, badness, certificate.loss)
+    cautions_of(queries, badness, None, certificate.sets).say(certificate.loss)
     scores = scores_of(queries, certificate.scoring)
     own = fingerprint_text(fingerprint(scores, badness, queries.offsets), lengths_of(np.diff(queries.offsets)))
     known = own == certificate.calibration_fingerprint

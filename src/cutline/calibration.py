@@ -10,18 +10,27 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from cutline._checks import SMALLEST_LEVEL, check_delta, check_level, check_piece, check_seed
+from cutline._checks import SMALLEST_LEVEL, check_delta, check_level, check_piece, check_seed, check_whole
 from cutline._record import CurvePoints, Refusal, check_settings
 from cutline._tables import check_is_queries
 from cutline.certificate import Abstention, Certificate
 from cutline.curve import RiskCurve, check_pieces, length_quantiles
-from cutline.cutting import MOST_SUMMED, Lists, unit_losses, units_of, warn_of_positions
+from cutline.cutting import MOST_SUMMED, Lists, unit_losses, warn_of_positions
 from cutline.errors import InputError
-from cutline.evidence import Betting, Convex, Evidence
+from cutline.evidence import Convex, Evidence
 from cutline.judging import Judge, judge_of
 from cutline.losses import Loss
 from cutline.preferences import AsGiven, Scoring
-from cutline.searching import SAMPLE_SHARE, Search, sample_size, search_of_curve, search_of_queries
+from cutline.searching import (
+    MOST_BET,
+    SAMPLE_LEAST,
+    SAMPLE_SHARE,
+    Search,
+    default_evidence,
+    sample_size,
+    search_of_curve,
+    search_of_queries,
+)
 from cutline.sequence import Fallback, FixedSequence, TestingOrder
 from cutline.sets import SetRule, Threshold
 
@@ -48,6 +57,7 @@ def calibrate(
     thresholds: npt.ArrayLike | str | None = None,
     sequence: TestingOrder | None = None,
     seed: int = 0,
+    most_queries: int = MOST_BET,
 ) -> Certificate | Abstention:
     """The threshold at which lists of new queries should stop, or an abstention.
 
@@ -57,10 +67,14 @@ def calibrate(
     scores included.
 
     `queries` may be a RiskCurve; loss, scoring, sets and thresholds are then those of the curve.
+
+    With more than `most_queries` of them the default evidence is EmpiricalBernstein, on all; betting, asked for, looks
+    at the first `most_queries` in the order of their hashes.
     """
     alpha, delta = check_level("alpha", alpha), check_delta(delta)
-    evidence = Betting() if evidence is None else evidence
+    most = check_whole("most_queries", most_queries, least=SAMPLE_LEAST + 2)
     sequence = FixedSequence() if sequence is None else sequence
+    evidence = _default_evidence(queries, most) if evidence is None else evidence
     check_piece("evidence", evidence, Evidence, "cl.evidence.Convex()")
     check_piece("sequence", sequence, TestingOrder, "cl.FixedSequence() or cl.Fallback()")
     check_settings("evidence", evidence)
@@ -86,7 +100,15 @@ def calibrate(
             thresholds=thresholds,
             sequence=sequence,
             seed=seed,
+            most=most,
         )
+    return certify(search, alpha=alpha, delta=delta, evidence=evidence, sequence=sequence, seed=seed)
+
+
+def certify(
+    search: Search, *, alpha: float, delta: float, evidence: Evidence, sequence: TestingOrder, seed: int
+) -> Certificate | Abstention:
+    """Walk and test what a search lays out."""
     if search.n_queries < 2:
         _refuse_few(search.n_queries)
     trail = _Trail(search, judge_of(evidence, n=search.n_queries, alpha=alpha, delta=delta))
@@ -183,7 +205,7 @@ def _conclude(trail: _Trail, settings: dict[str, Any], farthest: int | None, tes
             mean_size=(rows[:, walk.CHOSEN] / n).tolist(),
         ),
         "calibration_fingerprint": search.fingerprint(),
-        "vector_width": _width_of(search.lists),
+        "vector_width": search.vector_width,
     }
     everything = search.falling and not search.exact and int(sums[walk.CHOSEN]) == found["n_items"]
     if farthest is not None:
@@ -202,13 +224,6 @@ def _conclude(trail: _Trail, settings: dict[str, Any], farthest: int | None, tes
     turned = _turned_around(search, found["risk_given_nonempty"] or 0.0, settings["alpha"])
     refusal = _refusal(settings, found["risk"], float(bounds[-1]), first_losses, everything, search.sample, turned)
     return Abstention(**found, refusal=refusal)
-
-
-def _width_of(lists: Lists | None) -> int | None:
-    """How many numbers a vector has; None where vectors are not looked at, or hold the distances within a list."""
-    if lists is None or lists.vectors is None or not lists.rule.needs_vectors:
-        return None
-    return None if getattr(lists.rule, "distance", "") == "precomputed" else int(lists.vectors.shape[1])
 
 
 def _bar(delta: float) -> float:
@@ -265,12 +280,9 @@ def _refusal(
 
 def _turned_around(search: Search, risk: float, alpha: float) -> bool:
     """Whether the items that are kept first are far worse than all of them, as where ranks are taken for scores."""
-    if search.lists is None or not search.falling or risk < alpha:
+    if search.whole is None or not search.falling or risk < alpha:
         return False
-    lists = search.lists
-    everything = np.ones(len(lists.scores), np.bool_)
-    whole = units_of(lists.loss, everything, lists.badness.shares(), lists.offsets)[lists.order]
-    return risk > int(whole.sum()) / unit_losses(search.n_queries) + 0.1
+    return risk > search.whole() / unit_losses(search.n_queries) + 0.1
 
 
 def _refusal_of_shares(trail: _Trail, settings: dict[str, Any]) -> Refusal:
@@ -325,6 +337,14 @@ def _needed(settings: dict[str, Any], risk: float, losses: Floats | None, *, del
     spread = None if losses is None else float(losses.std())
     needed = queries_for(like, alpha=settings["alpha"], delta=delta, expected_risk=risk, spread=spread, simulate=False)
     return needed + sample_size(round(needed / (1 - SAMPLE_SHARE))) if needed and sample else needed
+
+
+def _default_evidence(queries: object, most: int) -> Evidence:
+    """By the number of queries alone."""
+    if isinstance(queries, RiskCurve):
+        return default_evidence(queries.n_queries, most)
+    check_is_queries(queries)
+    return default_evidence(len(cast("Queries", queries)), most)
 
 
 def _spread(length: int, wanted: int) -> Integers:

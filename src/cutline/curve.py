@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import TYPE_CHECKING, Self
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -15,7 +16,16 @@ from cutline._checks import check_one_of, check_piece
 from cutline._display import html_table, shown, text_table
 from cutline._record import ListLengths, check_settings
 from cutline._tables import check_is_queries
-from cutline.cutting import check_summable, fingerprint, judged_labels, lengths_of, prepared, unit_losses
+from cutline.cutting import (
+    Lists,
+    check_summable,
+    fingerprint,
+    judged_labels,
+    lengths_of,
+    prepared,
+    unit_losses,
+    width_of,
+)
 from cutline.errors import InputError, warn
 from cutline.losses import Loss
 from cutline.preferences import AsGiven, Scoring
@@ -28,6 +38,17 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
+
+
+class _State(msgspec.Struct, frozen=True, array_like=True):
+    """What a curve has summed up, as it travels between processes: numbers, and a mark of what they are sums of."""
+
+    meaning: bytes
+    sums: bytes  # 64-bit whole numbers, lowest byte first, row by row
+    lengths: dict[int, int]
+    fingerprint: tuple[int, int]
+    n_judged: int
+    vector_width: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,6 +67,7 @@ class RiskCurve:
     lengths: dict[int, int]
     fingerprint: tuple[int, int]
     n_judged: int = 0
+    vector_width: int | None = None  # how many numbers a vector has, where the rule looks at vectors
 
     def __post_init__(self) -> None:
         from cutline.kernels.walk import COLUMNS
@@ -86,19 +108,23 @@ class RiskCurve:
 
     def add(self, queries: Queries) -> Self:
         """The curve with these queries added. Whole queries only: one split over two chunks would count as two."""
-        from cutline.walks import walk_of
-
         check_is_queries(queries)
         lists = prepared(queries, loss=self.loss, scoring=self.scoring, sets=self.sets)
+        return self.merge(self.of(lists, judged_labels(queries)))
+
+    def of(self, lists: Lists, n_judged: int) -> Self:
+        """The curve of these lists alone, on the same thresholds."""
+        from cutline.walks import walk_of
+
         walk = walk_of(lists, self.thresholds, squares=True, losses=False, entire=True)
-        added = replace(
+        return replace(
             self,
             sums=np.concatenate([stretch.sums for stretch in walk.stretches()]),
-            lengths=lengths_of(np.diff(queries.offsets)),
-            fingerprint=fingerprint(lists.scores, lists.badness, queries.offsets),
-            n_judged=judged_labels(queries),
+            lengths=lengths_of(np.diff(lists.offsets)),
+            fingerprint=fingerprint(lists.scores, lists.badness, lists.offsets),
+            n_judged=n_judged,
+            vector_width=width_of(lists),
         )
-        return self.merge(added)
 
     def merge(self, other: RiskCurve) -> Self:
         """Both curves in one; they must have the same thresholds, loss, scoring and rule."""
@@ -114,7 +140,11 @@ class RiskCurve:
         if self.n_queries and (self.fingerprint, self.lengths) == (other.fingerprint, other.lengths):
             warn("both curves hold the same lists: was a chunk added twice? each query counts once only")
         check_summable(self.n_queries + other.n_queries)
-        lengths = dict(Counter(self.lengths) + Counter(other.lengths))
+        if None not in (self.vector_width, other.vector_width) and self.vector_width != other.vector_width:
+            raise InputError(f"vectors must be of one width, got {self.vector_width} and {other.vector_width}")
+        lengths = dict(self.lengths)
+        for length, count in other.lengths.items():
+            lengths[length] = lengths.get(length, 0) + count
         joined = tuple((one + two) % 2**64 for one, two in zip(self.fingerprint, other.fingerprint, strict=True))
         return replace(
             self,
@@ -122,7 +152,52 @@ class RiskCurve:
             lengths=lengths,
             fingerprint=(joined[0], joined[1]),
             n_judged=self.n_judged + other.n_judged,
+            vector_width=self.vector_width if other.vector_width is None else other.vector_width,
         )
+
+    def state(self) -> bytes:
+        """The sums as bytes, for another process or another day. What they are sums of is told by `empty` there."""
+        return msgspec.msgpack.encode(
+            _State(
+                self._mark(), self.sums.astype("<i8").tobytes(), self.lengths, self.fingerprint, self.n_judged,
+                self.vector_width,
+            )
+        )  # fmt: skip
+
+    def with_state(self, state: bytes) -> Self:
+        """A curve of the same thresholds, loss, scoring and rule with the sums of a `state`, whatever this one
+        holds. Nothing in a state is executed."""
+        try:
+            found = msgspec.msgpack.decode(state, type=_State)
+        except (msgspec.MsgspecError, TypeError):
+            raise InputError("state must be the bytes that RiskCurve.state() gave, whole; got something else") from None
+        if found.meaning != self._mark() or len(found.sums) != self.sums.nbytes:
+            raise InputError(
+                "state must be that of a curve with the same thresholds, loss, scoring and sets; make the empty curve "
+                "with those of the curve it came from"
+            )
+        sums = np.frombuffer(found.sums, "<i8").reshape(self.sums.shape).astype(np.int64)
+        return replace(
+            self, sums=sums, lengths=found.lengths, fingerprint=found.fingerprint, n_judged=found.n_judged,
+            vector_width=found.vector_width,
+        )  # fmt: skip
+
+    def _mark(self) -> bytes:
+        """A hash of what the sums are sums of."""
+        meaning = msgspec.json.encode(self._meaning(), order="sorted")
+        return sha256(meaning + self.thresholds.astype("<f8").tobytes()).digest()
+
+    def without(self, other: RiskCurve) -> Self:
+        """The curve without queries that are part of it."""
+        taken = replace(
+            other,
+            sums=-other.sums,
+            lengths={length: -count for length, count in other.lengths.items()},
+            fingerprint=((-other.fingerprint[0]) % 2**64, (-other.fingerprint[1]) % 2**64),
+            n_judged=-other.n_judged,
+        )
+        left = self.merge(taken)
+        return replace(left, lengths={length: count for length, count in left.lengths.items() if count})
 
     def _meaning(self) -> dict[str, object]:
         return {

@@ -15,9 +15,10 @@ from cutline._arrays import frozen_view, is_whole
 from cutline._display import shown
 from cutline._tables import place_of
 from cutline._vectors import vectors_at
+from cutline.cautions import Cautions, cautions_of, say_positions
 from cutline.diversity import check_measurable
-from cutline.errors import InputError, warn
-from cutline.losses import FalseDiscovery, Loss, Miss, sums_by_list
+from cutline.errors import InputError
+from cutline.losses import FalseDiscovery, Loss, Miss
 from cutline.preferences import SCORINGS, Scoring
 from cutline.relevance import RELEVANCES, Badness, Relevance
 from cutline.sets import RULES, Diverse, SetRule, Threshold
@@ -76,14 +77,19 @@ class Stretch:
 
 
 def prepared(queries: Queries, *, loss: Loss, scoring: Scoring, sets: SetRule) -> Lists:
-    """The queries scored and judged, all of them in their own order, ready to be walked."""
+    """The queries scored and judged, all of them in their own order, ready to be walked; cautions are told."""
+    lists, cautions = prepared_quietly(queries, loss=loss, scoring=scoring, sets=sets)
+    cautions.say(loss)
+    return lists
+
+
+def prepared_quietly(queries: Queries, *, loss: Loss, scoring: Scoring, sets: SetRule) -> tuple[Lists, Cautions]:
+    """The same, with what is to be told of them: of a chunk it is not told, but added up."""
     check_vectors(queries, sets)
     check_countable(len(queries))
     badness = badness_of(queries, loss.relevance)
-    warn_of_unjudged(queries, badness, loss)
     scores = scores_of(queries, scoring)
-    warn_of_ties(scores, queries.offsets, badness, sets)
-    return Lists(
+    lists = Lists(
         scores=scores,
         offsets=queries.offsets,
         badness=badness,
@@ -93,6 +99,7 @@ def prepared(queries: Queries, *, loss: Loss, scoring: Scoring, sets: SetRule) -
         vectors=queries.vectors,
         vector_rows=queries.vector_rows,
     )
+    return lists, cautions_of(queries, badness, scores, sets)
 
 
 def check_vectors(queries: Queries, sets: SetRule) -> None:
@@ -175,55 +182,9 @@ def check_judged(n_judged: int) -> None:
         )
 
 
-def warn_of_unjudged(queries: Queries, badness: Badness, loss: Loss) -> None:
-    """Where items without a label make a risk look smaller than it is."""
-    if not badness.unjudged or queries.labels is None:
-        return
-    dropped = loss.relevance.unjudged == "drop"
-    blank = int(np.count_nonzero(sums_by_list(~np.isnan(queries.labels), queries.offsets) == 0))
-    share, unknown = badness.unjudged / queries.n_items, f"{blank:,} of {len(queries):,} queries have no judged item"
-    if type(loss) is Miss:
-        warn(
-            f"{share:.1%} of the items have no label, and {unknown}: misses are counted among judged items only, so "
-            "good items that nobody judged may be missed unseen"
-        )
-    elif not dropped and 0.01 * len(queries) < blank < len(queries):
-        warn(
-            f"{unknown}: each of their items counts as not good, which is on the safe side; if nobody judged these "
-            "queries, leave them out"
-        )
-    elif dropped and blank:
-        warn(f'{unknown}: with unjudged="drop" their lists cost nothing, which makes the risk look smaller than it is')
-
-
-def warn_of_ties(scores: Floats, offsets: Integers, badness: Badness, sets: SetRule) -> None:
-    """Where a size cuts through equal scores of items that differ in badness, the order of the rows decides: rows that
-    stand best first, as a join with judgments may leave them, would look better than new ones."""
-    sizes = [size for size in (getattr(sets, "min_size", 0), getattr(sets, "max_size", None)) if size]
-    if type(sets) is not Threshold or not sizes:
-        return
-    lists = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    falling = scores[np.lexsort((-scores, lists))]
-    touched = np.zeros(len(offsets) - 1, np.bool_)
-    for size in sizes:
-        long = np.flatnonzero(np.diff(offsets) > size)
-        last = falling[offsets[long] + size - 1]
-        cut = last == falling[offsets[long] + size]
-        at = np.full(len(touched), np.nan)
-        at[long[cut]] = last[cut]
-        tied = np.flatnonzero(scores == at[lists])
-        least, most = np.full(len(touched), np.iinfo(np.int64).max), np.full(len(touched), -2)
-        np.minimum.at(least, lists[tied], badness.codes[tied].astype(np.int64))
-        np.maximum.at(most, lists[tied], badness.codes[tied].astype(np.int64))
-        touched |= most > least
-    share = float(touched.mean()) if len(touched) else 0.0
-    if share > 0.05:
-        warn(f"in {share:.1%} of the lists {POSITIONS}")
-
-
 def warn_of_positions(lists: Lists, threshold: float) -> None:
-    """The same for diverse lists, whose last rule among ties is the position too: cut once more with each list turned
-    around, which changes nothing where no tie is left to positions."""
+    """Ties that the order of the rows decides, in diverse lists, whose last rule among ties is the position too: cut
+    once more with each list turned around, which changes nothing where no tie is left to positions."""
     if type(lists.rule) is not Diverse or lists.vectors is None or lists.rule.distance == "precomputed":
         return
     offsets = lists.offsets
@@ -234,14 +195,7 @@ def warn_of_positions(lists: Lists, threshold: float) -> None:
     here = cut_all(lists.rule, lists.scores, offsets, vectors, threshold, rows)[0]
     other = cut_all(lists.rule, lists.scores[turned], offsets, there[0], threshold, there[1])[0]
     differ = units_of(lists.loss, here, shares, offsets) != units_of(lists.loss, other, shares[turned], offsets)
-    if (share := float(differ[lists.order].mean())) > 0.05:
-        warn(f"in {share:.1%} of the lists {POSITIONS}")
-
-
-POSITIONS = (
-    "a size cuts through items of equal score that are not equally good: the order of the rows decides there, and must "
-    "mean the same for new queries; shuffle them, or break ties in the scores"
-)
+    say_positions(int(np.count_nonzero(differ[lists.order])), len(lists.order))
 
 
 def judged_labels(queries: Queries) -> int:
@@ -284,6 +238,19 @@ def cut_all(
     chosen = np.zeros(len(scores), np.bool_)
     chosen[order] = True
     return chosen, order
+
+
+def whole_losses(lists: Lists) -> int:
+    """The sum of the losses of these lists, each kept whole, in 1/UNITS."""
+    everything = np.ones(len(lists.scores), np.bool_)
+    return int(units_of(lists.loss, everything, lists.badness.shares(), lists.offsets)[lists.order].sum())
+
+
+def width_of(lists: Lists) -> int | None:
+    """How many numbers a vector has; None where vectors are not looked at, or hold the distances within a list."""
+    if lists.vectors is None or not lists.rule.needs_vectors:
+        return None
+    return None if getattr(lists.rule, "distance", "") == "precomputed" else int(lists.vectors.shape[1])
 
 
 def units_of(loss: Loss, chosen: npt.NDArray[np.bool_], badness: Floats, offsets: Integers) -> Integers:

@@ -22,9 +22,11 @@ from cutline.cutting import (
     lengths_of,
     prepared,
     unit_losses,
+    whole_losses,
+    width_of,
 )
 from cutline.errors import InputError, warn
-from cutline.evidence import Evidence
+from cutline.evidence import Betting, EmpiricalBernstein, Evidence
 from cutline.losses import Loss
 from cutline.preferences import Scoring
 from cutline.sequence import FixedSequence, TestingOrder, describe
@@ -38,6 +40,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 SAMPLE_SHARE, SAMPLE_LEAST, SAMPLE_MOST = 0.05, 10, 200
+MOST_BET = 200_000  # queries that betting looks at; with more of them sums are the default
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,6 +58,8 @@ class Search:
     thresholds: dict[str, Any] | str
     count: int | None
     sample: int = 0
+    whole: Callable[[], int] | None = None  # the sum of the losses of all lists kept whole, in 1/UNITS
+    vector_width: int | None = None
 
     @property
     def exact(self) -> bool:
@@ -76,8 +81,30 @@ class Search:
         return np.ascontiguousarray((losses[::-1] if self.falling else losses)[place])
 
 
-def search_of_curve(curve: RiskCurve, evidence: Evidence) -> Search:
-    """The thresholds and sums of a curve."""
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """All queries of a file of which some are at hand: how many, and their fingerprint as text."""
+
+    n_queries: int
+    fingerprint: str
+
+
+def default_evidence(n_queries: int, most: int = MOST_BET) -> Evidence:
+    """Betting for up to `most` queries; beyond, empirical Bernstein on all of them, which is tighter than betting on
+    `most` from about log(2/delta) / log(1/delta) times as many on, and needs sums only."""
+    return Betting() if n_queries <= most else EmpiricalBernstein()
+
+
+def search_of_curve(
+    curve: RiskCurve,
+    evidence: Evidence,
+    *,
+    fingerprint: str | None = None,
+    sample: int = 0,
+    whole: Callable[[], int] | None = None,
+) -> Search:
+    """The thresholds and sums of a curve. Where `sample` more queries drew the thresholds, `fingerprint` is that of
+    all."""
     if evidence.needs == "order":
         raise InputError(
             f"evidence {evidence.name!r} reads losses one by one, and a RiskCurve keeps sums only; "
@@ -94,9 +121,12 @@ def search_of_curve(curve: RiskCurve, evidence: Evidence) -> Search:
         sets=curve.sets,
         n_queries=curve.n_queries,
         lengths=curve.lengths,
-        fingerprint=partial(fingerprint_text, curve.fingerprint, curve.lengths),
+        fingerprint=lambda: fingerprint or fingerprint_text(curve.fingerprint, curve.lengths),
         thresholds=describe(curve.thresholds),
         count=len(curve),
+        sample=sample,
+        whole=whole,
+        vector_width=curve.vector_width,
     )
 
 
@@ -110,8 +140,11 @@ def search_of_queries(
     thresholds: npt.ArrayLike | str | None,
     sequence: TestingOrder,
     seed: int,
+    most: int = MOST_BET,
+    whole: Whole | None = None,
 ) -> Search:
-    """The thresholds asked for, or the default ones, over these queries."""
+    """The thresholds asked for, or the default ones, over these queries; over the first `most` in testing order where
+    the evidence reads losses in order. With `whole` these are the first ones of a larger table already."""
     lists = prepared(queries, loss=loss, scoring=scoring, sets=sets)
     labels = queries.labels
     check_judged(1 if labels is not None and not np.isnan(labels[0]) else judged_labels(queries))
@@ -122,21 +155,19 @@ def search_of_queries(
             "lists are, where every default walk begins; pass thresholds=cl.grid(…) from where lists are not empty"
         )
     if thresholds is None:
-        thresholds = _default_thresholds(lists, scoring, evidence, sequence)
+        many = (len(queries) if whole is None else whole.n_queries) > most
+        thresholds = _default_thresholds(lists, scoring, evidence, sequence, many=many)
     sample, lengths = 0, lengths_of(queries.sizes)
+    known = partial(fingerprint_of, lists, lengths) if whole is None else partial(str, whole.fingerprint)
     if isinstance(thresholds, str):
         _check_exact(thresholds, lists, evidence, sequence)
     else:
         if evidence.needs == "order" or thresholds is None:
-            lists = lists.reordered(queries.hash_order(seed, fingerprint_of(lists, lengths)))
+            order = queries.hash_order(seed, known())
+            lists = lists.reordered(order[:most] if evidence.needs == "order" else order)
         if thresholds is None:
-            sample = sample_size(len(queries))
-            if len(queries) - sample < 2:
-                raise InputError(
-                    f"queries must be at least {SAMPLE_LEAST + 2} where {SAMPLE_LEAST} of them draw the thresholds, "
-                    f"got {len(queries)}; judge more, or pass thresholds=cl.grid(…)"
-                )
-            thresholds = _quantile_grid(lists, sample)
+            sample = checked_sample(len(lists.order))
+            thresholds = quantile_grid(lists, sample)
             lists = lists.reordered(lists.order[sample:])
         thresholds = check_thresholds(thresholds, loss=loss, scoring=scoring)
     squares = evidence.needs == "moments" or getattr(evidence, "binary_only", False)
@@ -152,22 +183,25 @@ def search_of_queries(
         scoring=scoring,
         sets=sets,
         n_queries=len(lists.order),
-        lengths=lengths_of(queries.sizes[lists.order]) if sample else lengths,
-        fingerprint=partial(fingerprint_of, lists, lengths),
+        lengths=lengths if len(lists.order) == len(queries) else lengths_of(queries.sizes[lists.order]),
+        fingerprint=known,
         thresholds=described,
         count=count,
         sample=sample,
+        whole=partial(whole_losses, lists),
+        vector_width=width_of(lists),
     )
 
 
 def _default_thresholds(
-    lists: Lists, scoring: Scoring, evidence: Evidence, sequence: TestingOrder
+    lists: Lists, scoring: Scoring, evidence: Evidence, sequence: TestingOrder, *, many: bool
 ) -> Floats | str | None:
-    """The fixed grid for win rates; else every score where sums suffice; else None: quantiles of a sample."""
+    """The fixed grid for win rates; else every score where sums suffice and queries are not many; else None: quantiles
+    of a sample."""
     if scoring.name == "win-rate":
         return check_thresholds(None, loss=lists.loss, scoring=scoring)
     plain = lists.plain and isinstance(sequence, FixedSequence)
-    return "exact" if evidence.needs == "sum" and plain else None
+    return "exact" if evidence.needs == "sum" and plain and not many else None
 
 
 def _check_exact(word: str, lists: Lists, evidence: Evidence, sequence: TestingOrder) -> None:
@@ -213,7 +247,18 @@ def sample_size(n_queries: int) -> int:
     return min(max(round(SAMPLE_SHARE * n_queries), SAMPLE_LEAST), SAMPLE_MOST)
 
 
-def _quantile_grid(lists: Lists, sample: int) -> Floats:
+def checked_sample(n_queries: int) -> int:
+    """The same, where enough are left to calibrate on."""
+    sample = sample_size(n_queries)
+    if n_queries - sample < 2:
+        raise InputError(
+            f"queries must be at least {SAMPLE_LEAST + 2} where {SAMPLE_LEAST} of them draw the thresholds, "
+            f"got {n_queries}; judge more, or pass thresholds=cl.grid(…)"
+        )
+    return sample
+
+
+def quantile_grid(lists: Lists, sample: int) -> Floats:
     """Scores of the first `sample` queries, at 250 even and 250 geometric ranks: fine for short lists and long."""
     offsets = lists.offsets
     pooled = [lists.scores[offsets[query] : offsets[query + 1]] for query in lists.order[:sample]]

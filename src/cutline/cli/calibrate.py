@@ -10,6 +10,7 @@ import typer
 from cutline.cli import options
 from cutline.cli.console import explain, noted, say, say_json, working
 from cutline.cli.flags import JudgedFiles, Promise, check_levels, check_output
+from cutline.cli.on_spark import calibrate_on_spark, check_engine
 
 if TYPE_CHECKING:
     from cutline.certificate import Abstention, Certificate
@@ -25,6 +26,8 @@ def calibrate(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="CERT", help="Where the certificate goes, as JSON.")
     ] = None,
+    engine: options.EngineFlag = "local",
+    master: options.Master = None,
     json: options.Json = False,
 ) -> int:
     """Example: cutline calibrate bm25.run --labels qrels.txt --alpha 0.3 --delta 0.1 --good-at-least 2 -o cert.json
@@ -35,11 +38,15 @@ def calibrate(
     from cutline.calibration import calibrate as certify
 
     with noted() as notes:
+        check_engine(engine, master)
         inputs = files.inputs()
         settings: dict[str, Any] = {"alpha": alpha, "delta": delta, **promise.settings(files.vectors)}
         check_levels(alpha=[alpha], delta=delta)
         if output is not None:
             check_output(output, inputs)
+        if engine == "spark":
+            on_spark, told = calibrate_on_spark(inputs, master, settings)
+            return _conclude(on_spark, output, notes, told, json=json)
         gathered = inputs.judged(vectors=promise.diverse is not None)
         with working("Calibrating"):
             certificate = certify(gathered.queries, **settings)

@@ -165,6 +165,13 @@ Groups = Annotated[
     Path | None,
     _option("--groups", help="Group sizes of a LETOR file without qid, one a line.", panel=_FILES, metavar="FILE"),
 ]
+EngineFlag = Annotated[
+    Literal["local", "spark"], _option("--engine", help="Where it is worked out: here, or on Spark.", panel=_FILES)
+]
+Master = Annotated[
+    str | None,
+    _option("--master", help="Of --engine spark, as local[2] (default local[*]).", panel=_FILES, metavar="URL"),
+]
 Json = Annotated[bool, _option("--json", help="Print one JSON object.")]
 
 

@@ -1,0 +1,65 @@
+"""What --engine spark does in place of reading files into memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cutline.cli.console import working
+from cutline.errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cutline.certificate import Abstention, Certificate
+    from cutline.cli.inputs import Inputs
+    from cutline.sets import SetRule
+
+MASTER = "local[*]"
+
+
+def calibrate_on_spark(
+    inputs: Inputs, master: str | None, settings: dict[str, Any]
+) -> tuple[Certificate | Abstention, str]:
+    """The certificate, and what was read."""
+    from cutline._columns import Wording
+    from cutline.spark.calibrating import calibrated
+    from cutline.spark.files import files_at, frame_of
+    from cutline.spark.frames import reading_of
+    from cutline.spark.session import session
+
+    _refuse_unread(inputs)
+    files_at(inputs.scores)  # what is wrong with them is told before Spark is started
+    master, sets = master or MASTER, settings["sets"]
+    wording = Wording(str(inputs.scores), flags=True)
+    column = {"vector": inputs.vectors} if sets.needs_vectors and inputs.vectors else {}
+    with working("Calibrating on Spark"), session(master) as spark:
+        frame, cells = frame_of(spark, inputs.scores, ordered=_by_position(sets))
+        reading = reading_of(
+            frame, {**inputs.columns, **column}, vectors=sets.needs_vectors, wording=wording, cells=cells
+        )
+        certificate = calibrated(frame, reading, **settings)
+    vectors = f", vectors in {reading.roles['vector']!r}" if "vector" in reading.roles else ""
+    return certificate, f"Read {wording.table} on Spark ({master}): scores in {reading.roles['score']!r}{vectors}."
+
+
+def check_engine(engine: str, master: str | None) -> None:
+    """A master belongs to Spark."""
+    if master is not None and engine != "spark":
+        raise InputError("--master belongs to --engine spark; leave it out, or ask for Spark")
+
+
+def _by_position(sets: SetRule) -> bool:
+    """Whether the order of rows decides among equal scores."""
+    return sets.needs_vectors or bool(getattr(sets, "min_size", 0)) or getattr(sets, "max_size", None) is not None
+
+
+def _refuse_unread(inputs: Inputs) -> None:
+    given: dict[str, Path | str | None] = {
+        "--labels": inputs.labels, "--labels-format": inputs.labels_format, "--predictions": inputs.predictions,
+        "--groups": inputs.groups, "--format": inputs.format,
+    }  # fmt: skip
+    for flag, value in given.items():
+        if value is not None:
+            raise InputError(f"{flag} is not read on Spark: labels are a column of the parquet or CSV files there")
+    if inputs.vectors in {str(path) for path in inputs.paths}:
+        raise InputError("--vectors must name a column where --engine spark reads the files")

@@ -1,0 +1,235 @@
+"""Calibration on Spark: the passes over the data that an evidence and its thresholds need, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from cutline import calibration
+from cutline._checks import check_delta, check_level, check_piece, check_seed, check_whole
+from cutline._record import check_settings
+from cutline.curve import RiskCurve, check_pieces
+from cutline.cutting import check_judged, fingerprint_text, prepared, whole_losses
+from cutline.errors import InputError
+from cutline.evidence import Evidence
+from cutline.losses import Loss
+from cutline.preferences import AsGiven, Scoring
+from cutline.searching import (
+    MOST_BET,
+    SAMPLE_LEAST,
+    Search,
+    Whole,
+    checked_sample,
+    default_evidence,
+    quantile_grid,
+    search_of_curve,
+    search_of_queries,
+)
+from cutline.sequence import FixedSequence, TestingOrder
+from cutline.sets import SetRule, Threshold
+from cutline.spark import packing, tasks
+from cutline.spark.frames import ANSWER, RUNS, Frame, column, mapped, reading_of, runs_of, summed_up, together
+from cutline.spark.packing import Reading
+
+if TYPE_CHECKING:
+    from cutline.certificate import Abstention, Certificate
+    from cutline.queries import Queries
+
+HALF = np.array([0.5])  # a threshold, where what is counted does not depend on it
+
+
+def calibrate(
+    frame: Frame,
+    *,
+    alpha: float,
+    delta: float,
+    loss: Loss,
+    scoring: Scoring | None = None,
+    sets: SetRule | None = None,
+    evidence: Evidence | None = None,
+    thresholds: npt.ArrayLike | str | None = None,
+    sequence: TestingOrder | None = None,
+    seed: int = 0,
+    most_queries: int = MOST_BET,
+    columns: Mapping[str, str] | None = None,
+) -> Certificate | Abstention:
+    """`cl.calibrate` on the queries of a DataFrame, with the same answer to the last bit.
+
+    Where sums at given thresholds are all that it takes, only they leave the workers, after one pass. Otherwise queries
+    are counted first. Up to `most_queries` of them are collected and calibrated here. With more, the default evidence
+    takes sums of all; betting, asked for, looks at the `most_queries` of smallest keyed hash, which are collected.
+    """
+    return calibrated(
+        frame, reading_of(frame, columns, vectors=getattr(sets, "needs_vectors", False)), alpha=alpha, delta=delta,
+        loss=loss, scoring=AsGiven() if scoring is None else scoring, sets=Threshold() if sets is None else sets,
+        evidence=evidence, thresholds=thresholds, sequence=sequence, seed=seed, most_queries=most_queries,
+    )  # fmt: skip
+
+
+def calibrated(
+    frame: Frame,
+    reading: Reading,
+    *,
+    alpha: float,
+    delta: float,
+    loss: Loss,
+    scoring: Scoring,
+    sets: SetRule,
+    evidence: Evidence | None = None,
+    thresholds: npt.ArrayLike | str | None = None,
+    sequence: TestingOrder | None = None,
+    seed: int = 0,
+    most_queries: int = MOST_BET,
+) -> Certificate | Abstention:
+    """What `cl.calibrate` answers for the same queries. Sums are added up by the workers; losses that are read in
+    order, and scores that are thresholds themselves, are those of queries that are collected here."""
+    settings: dict[str, Any] = {"alpha": check_level("alpha", alpha), "delta": check_delta(delta)}
+    settings |= {"sequence": FixedSequence() if sequence is None else sequence, "seed": check_seed(seed)}
+    check_pieces(loss=loss, scoring=scoring, sets=sets)
+    most = check_whole("most_queries", most_queries, least=SAMPLE_LEAST + 2)
+    on_grid = thresholds is not None and not isinstance(thresholds, str)
+    on_grid = on_grid or (thresholds is None and scoring.name == "win-rate" and not _refuses_empty(evidence))
+    pieces: dict[str, Any] = {"loss": loss, "scoring": scoring, "sets": sets}
+    if evidence is None or evidence.needs == "order" or not on_grid:
+        count = _count(frame, reading)
+        if count <= most:
+            queries = collected(frame, reading)
+            given = {"evidence": evidence, "thresholds": thresholds, "most_queries": most}
+            return calibration.calibrate(queries, **pieces, **given, **settings)
+        evidence = default_evidence(count, most) if evidence is None else evidence
+    _check_evidence(evidence, settings["sequence"])
+    if isinstance(thresholds, str) or (thresholds is None and _refuses_empty(evidence)):
+        raise InputError(
+            f"thresholds must be a grid where {reading.source} has more than {most:,} queries, or {evidence.name} "
+            "evidence is asked for; pass thresholds=cl.grid(…)"
+        )
+    plan = _Plan(evidence=evidence, pieces=pieces, seed=settings["seed"], most=most)
+    with _passes(frame, reading, several=evidence.needs == "order" or not on_grid) as passes:
+        if evidence.needs == "order":
+            search = _of_first(passes, plan, cast(Any, thresholds), settings["sequence"])
+        else:
+            search = _of_sums(passes, plan, cast(Any, thresholds), on_grid=on_grid)
+        return calibration.certify(search, evidence=evidence, **settings)
+
+
+def _check_evidence(evidence: Evidence, sequence: TestingOrder) -> None:
+    check_piece("evidence", evidence, Evidence, "cl.evidence.Convex()")
+    check_piece("sequence", sequence, TestingOrder, "cl.FixedSequence() or cl.Fallback()")
+    check_settings("evidence", evidence)
+    check_settings("sequence", sequence)
+
+
+def _refuses_empty(evidence: Evidence | None) -> bool:
+    return bool(getattr(evidence, "refuses_equal_losses", False))
+
+
+def _count(frame: Frame, reading: Reading) -> int:
+    count: int = frame.select(column(reading.roles["query_id"])).distinct().count()
+    if not count:
+        raise InputError(f"{reading.source} has columns and no rows")
+    return count
+
+
+def collected(frame: Frame, reading: Reading) -> Queries:
+    """All queries of a frame, here."""
+    return _queries_in(runs_of(frame, reading).toArrow(), reading.source)
+
+
+def _queries_in(runs: Any, source: str) -> Queries:
+    for message in runs.column("refused").drop_null()[:1]:
+        raise InputError(message.as_py())
+    return packing.queries_of(runs.sort_by([("query", "ascending"), ("place", "ascending")]), source)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """What is calibrated, apart from thresholds."""
+
+    evidence: Evidence
+    pieces: dict[str, Any]  # loss, scoring and sets
+    seed: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Passes:
+    """The runs of all queries, each query in one partition."""
+
+    runs: Frame
+    source: str
+
+    def curve(self, empty: RiskCurve) -> RiskCurve:
+        """The sums of all queries."""
+        return summed_up(self.runs, empty, self.source)
+
+    def whole(self, empty: RiskCurve) -> int:
+        """The sum of the losses of all lists kept whole."""
+        source = self.source
+        rows = mapped(self.runs, lambda runs: tasks.kept_whole(runs, empty, source), ANSWER).collect()
+        return sum(int(bytes(row.answer)) for row in rows)
+
+    def first(self, count: int, seed: int, fingerprint: str) -> Queries:
+        """The `count` queries of smallest keyed hash, here."""
+        found = mapped(self.runs, lambda runs: tasks.smallest_hashes(runs, seed, fingerprint, count), ANSWER)
+        hashes = [bytes(row.answer) for row in found.collect()]
+        last = tasks.largest(reduce(lambda one, other: tasks.smallest(one + other, count), hashes))
+        chosen = mapped(self.runs, lambda runs: tasks.runs_up_to(runs, seed, fingerprint, last), RUNS)
+        return _queries_in(chosen.toArrow(), self.source)
+
+
+@contextmanager
+def _passes(frame: Frame, reading: Reading, *, several: bool) -> Generator[_Passes]:
+    """The runs brought together; kept by the workers where several passes look at them."""
+    runs = together(runs_of(frame, reading), "query", "place")
+    if not several:
+        yield _Passes(runs, reading.source)
+        return
+    kept = runs.persist()
+    try:
+        yield _Passes(kept, reading.source)
+    finally:
+        kept.unpersist()
+
+
+def _surveyed(passes: _Passes, plan: _Plan) -> Whole:
+    """How many queries there are, and their fingerprint, which says in which order they are tested."""
+    known = passes.curve(RiskCurve.empty(**plan.pieces, thresholds=HALF))
+    check_judged(known.n_judged)
+    return Whole(known.n_queries, fingerprint_text(known.fingerprint, known.lengths))
+
+
+def _of_first(passes: _Passes, plan: _Plan, thresholds: npt.ArrayLike | None, sequence: TestingOrder) -> Search:
+    """The walk over the first queries in testing order, of which the evidence reads loss after loss."""
+    whole = _surveyed(passes, plan)
+    queries = passes.first(plan.most, plan.seed, whole.fingerprint)
+    return search_of_queries(
+        queries, **plan.pieces, evidence=plan.evidence, thresholds=thresholds, sequence=sequence, seed=plan.seed,
+        most=plan.most, whole=whole,
+    )  # fmt: skip
+
+
+def _of_sums(passes: _Passes, plan: _Plan, thresholds: npt.ArrayLike | None, *, on_grid: bool) -> Search:
+    """The walk over all queries, of which sums are known; where a sample of them draws the thresholds, without it."""
+    if on_grid:
+        empty = RiskCurve.empty(**plan.pieces, thresholds=thresholds)
+        return search_of_curve(passes.curve(empty), plan.evidence, whole=partial(passes.whole, empty))
+    whole = _surveyed(passes, plan)
+    sample = checked_sample(whole.n_queries)
+    few = passes.first(sample, plan.seed, whole.fingerprint)
+    lists = prepared(few, **plan.pieces).reordered(few.hash_order(plan.seed, whole.fingerprint))
+    empty = RiskCurve.empty(**plan.pieces, thresholds=quantile_grid(lists, sample))
+    drawn = empty.add(few)
+    return search_of_curve(
+        passes.curve(empty).without(drawn), plan.evidence, fingerprint=whole.fingerprint, sample=sample,
+        whole=lambda: passes.whole(empty) - _whole(few, plan),
+    )  # fmt: skip
+
+
+def _whole(queries: Queries, plan: _Plan) -> int:
+    return whole_losses(prepared(queries, **plan.pieces))

@@ -1,0 +1,127 @@
+"""What each task of Spark gives back: the state of a curve, hashes, sums, or rows that were chosen."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cutline._rows import keyed_hash
+from cutline.certificate import Abstention, Certificate
+from cutline.curve import RiskCurve
+from cutline.cutting import prepared_quietly, scores_of, whole_losses
+from cutline.errors import CutlineWarning, InputError
+from cutline.io.arrow import Table, pa
+from cutline.io.gathering import gather
+from cutline.io.sheets import texts_of
+from cutline.io.writing import cut_rows
+from cutline.preferences import WinRate
+from cutline.spark.packing import RUN, Batches, Reading, queries_of, refusal, whole_queries
+
+ANSWER = pa.schema([("answer", pa.binary()), ("refused", pa.string())])
+Digests = npt.NDArray[np.void]
+Task = Callable[[Batches], Batches]
+DIGEST = 16  # bytes
+
+
+def _quietly(task: Callable[..., Batches]) -> Callable[..., Batches]:
+    """Notes on a part of the queries say little about all of them, and nobody reads what a task prints."""
+
+    @wraps(task)
+    def run(*given: Any) -> Batches:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CutlineWarning)
+            yield from task(*given)
+
+    return run
+
+
+def _answered(answer: bytes) -> Any:
+    return pa.RecordBatch.from_pylist([{"answer": answer, "refused": None}], schema=ANSWER)
+
+
+@_quietly
+def summed(runs: Batches, curve: RiskCurve, source: str) -> Batches:
+    """The state of the curve with the queries of one partition added; an answer even where there are none."""
+    try:
+        for table in whole_queries(runs, "query"):
+            curve = curve.add(queries_of(table, source))
+    except InputError as problem:
+        yield refusal(ANSWER, str(problem))
+        return
+    yield _answered(curve.state())
+
+
+@_quietly
+def kept_whole(runs: Batches, curve: RiskCurve, source: str) -> Batches:
+    """The sum of the losses of all lists of one partition, each kept whole."""
+    total = 0
+    for table in whole_queries(runs, "query"):
+        queries = queries_of(table, source)
+        total += whole_losses(prepared_quietly(queries, loss=curve.loss, scoring=curve.scoring, sets=curve.sets)[0])
+    yield _answered(str(total).encode())
+
+
+def smallest_hashes(runs: Batches, seed: int, fingerprint: str, count: int) -> Batches:
+    """The smallest keyed hashes of the queries of one partition, at most `count` of them."""
+    kept = b""
+    for table in whole_queries(runs, "query"):
+        kept += _hashes(table, seed, fingerprint)[0].tobytes()
+        if len(kept) > 4 * count * DIGEST:
+            kept = smallest(kept, count)
+    yield _answered(smallest(kept, count))
+
+
+def smallest(digests: bytes, count: int) -> bytes:
+    """The `count` smallest of some hashes, in no order."""
+    held = np.frombuffer(digests, ">u8").reshape(-1, 2)
+    if len(held) <= count:
+        return digests
+    return held[np.lexsort((held[:, 1], held[:, 0]))[:count]].tobytes()
+
+
+def largest(digests: bytes) -> bytes:
+    """The largest of some hashes."""
+    return max(digests[at : at + DIGEST] for at in range(0, len(digests), DIGEST))
+
+
+def runs_up_to(runs: Batches, seed: int, fingerprint: str, last: bytes) -> Batches:
+    """The runs of the queries whose keyed hashes are at most `last`."""
+    for table in whole_queries(runs, "query"):
+        digests, of_run = _hashes(table, seed, fingerprint)
+        chosen = np.array([digest.tobytes() <= last for digest in digests], np.bool_)
+        yield from table.filter(pa.array(chosen[of_run])).cast(RUN).to_batches()
+
+
+def _hashes(table: Table, seed: int, fingerprint: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """The hash of each query, as `Queries.hash_order` has it, and the query of each run."""
+    texts = texts_of(table.column("query"))
+    changed = texts.changes()
+    keyed = keyed_hash(seed, fingerprint)
+    digests: list[bytes] = []
+    for text in texts.column.take(pa.array(np.flatnonzero(changed))).to_pylist():
+        one = keyed.copy()
+        one.update(text.encode())
+        digests.append(one.digest())
+    return np.frombuffer(b"".join(digests), f"V{DIGEST}"), np.cumsum(changed) - 1
+
+
+@_quietly
+def cut(
+    batches: Batches, certificate: Certificate | Abstention, reading: Reading, names: list[str], keep_all: bool
+) -> Iterator[Any]:
+    """The chosen rows of one partition, whose rows are sorted by query; the columns named, in this order."""
+    for table in whole_queries(batches, reading.roles["query_id"]):
+        sheet = reading.sheet(table.select(names), _row)
+        gathered = gather(sheet, vectors=certificate.sets.needs_vectors)
+        slates = certificate.cut(gathered.queries)
+        rates = scores_of(gathered.queries, certificate.scoring) if type(certificate.scoring) is WinRate else None
+        yield from cut_rows(gathered, slates, keep_all=keep_all, win_rates=rates).table.to_batches()
+
+
+def _row(row: int) -> str:
+    return f"row {row + 1:,} of a chunk"
