@@ -123,7 +123,7 @@ def sizes(
     order = [row["size"] for row in rows]
     x = alt.X(
         "size", type="nominal", sort=order, title="items in the list",
-        axis=alt.Axis(labelAngle=0, labelOverlap=True, ticks=False),
+        axis=alt.Axis(labelAngle=0, labelOverlap=True, labelSeparation=8, ticks=False),
     )  # fmt: skip
     y = alt.Y("share", type="quantitative", title=None, axis=_percent(alt, tickCount=5))
     tips = [_tip("size", None, "items"), _tip("share", ".1%", "share of lists"), _tip("count", ",", "lists")]

@@ -15,6 +15,7 @@ from cutline.report.numbers import bound_at_cut, readable, share
 Rows = tuple[tuple[str, ...], ...]
 WORDS = {"confirmed": "Confirmed", "holds": "Holds", "inconclusive": "Inconclusive", "above": "Above alpha"}
 LONGEST_VALUE = 300
+LONGEST_NUMBER = 7  # characters of a threshold in a headline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,7 @@ class Words:
     """The page without its pictures."""
 
     headline: str
+    exact: str  # the threshold, where the headline has less of it
     summary: str
     promise: tuple[str, ...]
     not_promised: tuple[str, ...]
@@ -48,19 +50,35 @@ def words_of(certificate: Certificate | Abstention, audit: Audit | None) -> Word
     """Everything that the page says of a certificate or an abstention, and of its audit."""
     abstained = isinstance(certificate, Abstention)
     return Words(
-        headline="No threshold was certified" if abstained else statements.what_is_kept(certificate).removesuffix("."),
+        headline="No threshold was certified" if abstained else _headline(certificate),
+        exact="" if abstained or _short(certificate) == _full(certificate) else _full(certificate),
         summary=readable(certificate.refusal.reason) if abstained else _in_one_sentence(certificate),
         promise=_what_to_do(certificate) if abstained else tuple(statements.promise(certificate).split("\n")),
         not_promised=() if abstained else tuple(statements.not_promised(certificate)),
         would_help=_would_help(certificate) if abstained else (),
         verdict=audit.verdict if audit and not abstained else "",
         verdict_word=WORDS[audit.verdict] if audit else "",
-        verdict_text=audit.statement() if audit else "",
+        verdict_text=audit.statement().removeprefix(f"Verdict: {audit.verdict}. ") if audit else "",
         asymptotic=statements.APPROXIMATE if certificate.asymptotic else "",
         tiles=tuple(_tiles(certificate, audit)),
         compared=tuple(_compared(certificate, audit)),
         settings=tuple(_settings(certificate)),
     )
+
+
+def _headline(certificate: Certificate) -> str:
+    kept = statements.what_is_kept(certificate).removesuffix(".")
+    return kept.replace(f"≥ {_full(certificate)}", f"≥ {_short(certificate)}", 1)
+
+
+def _full(certificate: Certificate) -> str:
+    return statements.number(certificate.threshold)
+
+
+def _short(certificate: Certificate) -> str:
+    """The beginning of a long threshold, marked as such."""
+    full = _full(certificate)
+    return full if len(full) <= LONGEST_NUMBER or "e" in full else f"{full[:LONGEST_NUMBER]}…"
 
 
 def _in_one_sentence(certificate: Certificate) -> str:
@@ -98,10 +116,10 @@ def _tiles(certificate: Certificate | Abstention, audit: Audit | None) -> Iterat
         return
     yield Tile(name="Promised", value=f"≤ {statements.level(certificate.alpha)}", note=f"risk, with confidence {sure}")
     seen = f"upper bound {share(bound_at_cut(certificate))}"
-    yield Tile(name="Risk on calibration", value=share(certificate.risk), note=seen)
+    yield Tile(name="Calibration risk", value=share(certificate.risk), note=seen)
     if audit is not None:
         interval = f"95 % interval {share(audit.low)} to {share(audit.high)}"
-        yield Tile(name="Risk on held-out queries", value=share(audit.risk), note=interval)
+        yield Tile(name="Held-out risk", value=share(audit.risk), note=interval)
     of = audit or certificate
     size = audit.sizes.mean if audit else certificate.mean_size
     note = "on average" if audit is None else "median {1:g}, quartiles {0:g} and {2:g}".format(*audit.sizes.quartiles)
@@ -150,13 +168,14 @@ def _settings(certificate: Certificate | Abstention) -> Iterator[tuple[str, str]
 def _spoken(value: Any) -> str:
     if isinstance(value, Mapping):
         pairs = cast("Mapping[str, Any]", value)
-        text = ", ".join(f"{key}={_spoken(each)}" for key, each in pairs.items())
+        rest = ", ".join(f"{key} {_spoken(each)}" for key, each in pairs.items() if key != "name")
+        text = f"{pairs['name']} ({rest})" if "name" in pairs and rest else str(pairs.get("name", rest))
     elif isinstance(value, list):
         listed = cast("list[Any]", value)
         few = [_spoken(each) for each in (listed if len(listed) <= 4 else [*listed[:2], *listed[-1:]])]
         text = ", ".join(few) if len(listed) <= 4 else f"{', '.join(few[:2])} … {few[-1]} ({len(listed):,} values)"
     else:
-        text = "none" if value is None else str(value)
+        text = "none" if value is None else "yes" if value is True else "no" if value is False else str(value)
     return readable(text) if len(text) <= LONGEST_VALUE else f"{readable(text)} ({len(text):,} characters)"
 
 

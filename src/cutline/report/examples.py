@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -189,8 +190,20 @@ def _shown(
     label = None if labels is None or np.isnan(labels[row]) else f"label {labels[row]:g}"
     low, high = span
     mark: Mark = "unjudged" if np.isnan(badness) else "good" if badness == 0 else "bad" if badness == 1 else "partly"
-    unknown = "not judged" if mark == "unjudged" else "not judged, counts as not good"
     return Shown(
-        place=place, title=title, item=item, score=f"{score:.4g}", mark=mark, judged=label or unknown, passed_over=over,
+        place=place,
+        title=title,
+        item=item,
+        score=_written(score, max(abs(low), abs(high))),
         width=(score - low) / (high - low) if high > low and np.isfinite(high - low) else 1.0,
-    )  # fmt: skip
+        mark=mark,
+        judged=label or "not judged",
+        passed_over=over,
+    )
+
+
+def _written(score: float, largest: float) -> str:
+    """A score with as many decimals as the others of its list."""
+    if not 1e-3 <= largest < 1e6:
+        return f"{score:.4g}"
+    return f"{score:.{min(5, max(0, 3 - math.floor(math.log10(largest))))}f}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,14 @@ from cutline.slates import Slates
 if TYPE_CHECKING:
     from cutline.queries import Queries
 
-Parts = Sequence[str]
+LOOKED_AT = (
+    "To choose one for what is seen here breaks its promise: declare it, and calibrate on new queries. A frontier that "
+    "is not exploratory tests several so that all hold together."
+)
+DECLARED = "It keeps its promise, unless another is taken in its place."
+TOGETHER = (
+    "The intervals hold together at 95 %. The promise is about all queries together, not about any of these groups."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +72,8 @@ def _walk(certificate: Certificate | Abstention, held_out: Queries | None) -> Pl
         cut = f"the cut is at {statements.number(certificate.threshold)}"
     says = (
         f"The risk on the calibration queries goes from {share(first['risk'])} at threshold {first['threshold']:.6g} "
-        f"to {share(last['risk'])} at {last['threshold']:.6g}; alpha is {statements.level(certificate.alpha)}, and {cut}."
+        f"to {share(last['risk'])} at {last['threshold']:.6g}; alpha is {statements.level(certificate.alpha)}, "
+        f"and {cut}."
     )
     start = "returning little" if certificate.loss.safe_end == "high" else "returning everything"
     fixed = certificate.sequence.name == "fixed"
@@ -103,10 +111,7 @@ def _beside(certificate: Certificate | Abstention, audit: Audit) -> Plate:
     rows = numbers.beside_rows(certificate, audit)
     return Plate(
         name="beside", section="audit", heading="", along="y",
-        caption=(
-            "Dots are the risks seen. The bar of calibration reaches up to its bound, that of the audit over its 95 % "
-            "interval.",
-        ),
+        caption=("Dots: the risk seen. Bars: up to the bound of calibration, and the 95 % interval of the audit.",),
         drawing=drawing_of(
             "beside", lambda width: charts.beside(certificate, audit, width=width),
             says=". ".join(row["said"].replace(";", ",") for row in rows)
@@ -143,9 +148,6 @@ def _sizes(audit: Audit | None, calibrated: Slates | None) -> Plate:
 
 
 def _strata(audit: Audit) -> Iterator[Plate]:
-    together = (
-        "The intervals hold together at 95 %. The promise is about all queries together, not about any of these groups."
-    )
     tables: list[tuple[str, str, Any, Any]] = [("By size of the list", "size", audit.strata, charts.strata)]
     for place, (name, found) in enumerate(audit.by.items()):
         draw = _groups_of(name)
@@ -157,7 +159,7 @@ def _strata(audit: Audit) -> Iterator[Plate]:
             (f"Shown are the {len(rows)} groups with the most queries; {left:,} more are left out.",) if left else ()
         )
         yield Plate(
-            name=name, section="where", heading=heading, along="y", caption=(together, *fewer),
+            name=name, section="where", heading=heading, along="y", caption=(TOGETHER, *fewer),
             drawing=drawing_of(
                 name, lambda width, draw=draw: draw(audit, width=width),
                 says=". ".join(row["said"].replace(";", ",") for row in rows) + ".",
@@ -188,16 +190,16 @@ def _costs(certificate: Certificate | Abstention, frontier: Frontier) -> Plate:
     ]
     says = " ".join(f"{row['said'].replace(';', ',')}." for row in rows)
     caption = [frontier.statement()]
+    if frontier.exploratory and len(rows) > 1:
+        caption = [f"Exploratory: {len(rows)} points, each tested at delta = {frontier.level:g} by itself. {LOOKED_AT}"]
     if frontier.exploratory and declared is not None and certificate.abstention is None:
-        caption.append(
-            f"The point at {statements.level(declared)} was declared before and keeps its promise. The others were "
-            "looked at on the same queries: they show what it would cost, and promise nothing."
-        )
+        caption.append(f"The point at {statements.level(declared)} was declared before. {DECLARED}")
     return Plate(
         name="costs", section="costs", heading="", caption=tuple(caption),
         drawing=drawing_of(
             "costs", lambda width: charts.costs(frontier, alpha=declared, width=width), says=says,
-            head=("alpha", *(["size"] if sized else []), "items per list", "non-empty", "risk", "threshold"), rows=table,
+            head=("alpha", *(["size"] if sized else []), "items per list", "non-empty", "risk", "threshold"),
+            rows=table,
         ),
     )  # fmt: skip
 

@@ -15,7 +15,9 @@ def rendered(**values: Any) -> str:
     """The page. Its policy lets no other script run than its own, which it knows by hash, and nothing be fetched."""
     jinja = library("jinja2", extra="report", what="a report")
     markup = library("markupsafe", extra="report", what="a report").Markup
-    environment = jinja.Environment(autoescape=True, undefined=jinja.StrictUndefined, keep_trailing_newline=True)
+    environment = jinja.Environment(
+        autoescape=True, undefined=jinja.StrictUndefined, keep_trailing_newline=True, finalize=_joined
+    )
     environment.filters["markup"] = markup
     script = _text("script.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -23,6 +25,11 @@ def rendered(**values: Any) -> str:
         **values, script=markup(script), script_hash=digest, style=markup(_colours() + _text("style.css"))
     )
     return text
+
+
+def _joined(value: Any) -> Any:
+    """Numbers stay on one line with their signs."""
+    return value.replace(" %", "\u00a0%").replace("≥ ", "≥\u00a0") if type(value) is str else value
 
 
 def _colours() -> str:

@@ -8,7 +8,6 @@ from decimal import Decimal
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from cutline import statements
 from cutline._display import shown
 from cutline._files import write_whole
 from cutline._tables import check_is_queries
@@ -131,8 +130,8 @@ def _check(certificate: object, calibration: object, held_out: object, audit: ob
         raise InputError(f"frontier must be what frontier() gave, got {shown(frontier)}")
     if isinstance(audit, Audit) and (audit.threshold, audit.alpha) != (certificate.threshold, certificate.alpha):
         raise InputError(
-            f"audit must be of this certificate (threshold {certificate.threshold:g}, alpha {certificate.alpha:g}), got "
-            f"one of threshold {audit.threshold:g}, alpha {audit.alpha:g}"
+            f"audit must be of this certificate (threshold {certificate.threshold:g}, alpha {certificate.alpha:g}), "
+            f"got one of threshold {audit.threshold:g}, alpha {audit.alpha:g}"
         )
     if calibration is not None and fingerprint_in(certificate, calibration) != certificate.calibration_fingerprint:
         raise InputError(
@@ -178,14 +177,8 @@ def _sections(plates: Sequence[Plate], lists: Sequence[Example], audit: Audit | 
 
 
 def _cut_in_words(certificate: Certificate | Abstention) -> str:
-    sign = (
-        "score"
-        if certificate.scoring.name == "as-given"
-        else "win rate"
-        if certificate.scoring.name == "win-rate"
-        else "score"
-    )
-    return f"{sign} below {statements.number(certificate.threshold)}"
+    what = "win rate" if certificate.scoring.name == "win-rate" else "score"
+    return f"{what} below {certificate.threshold:.5g}"
 
 
 def _note(held_out: bool) -> str:
