@@ -26,7 +26,6 @@ Row = Mapping[str, Any]
 
 WIDTH = 640
 HOVER = "hover"  # the name of the marks that answer to a pointer
-CROSS = "M-.5-.5L.5.5M.5-.5L-.5.5"
 
 
 def risk_curve(
@@ -168,7 +167,7 @@ def costs(
         .encode(
             x=x, y=y, color=colour, description="said:N", tooltip=tips,
             shape=alt.Shape("certified", type="nominal", legend=None,
-                            scale=alt.Scale(domain=[True, False], range=["circle", CROSS])),
+                            scale=alt.Scale(domain=[True, False], range=["circle", "cross"])),
         ),
     ]  # fmt: skip
     if alpha is not None and not by_size:
@@ -188,7 +187,7 @@ def _intervals(
     )
     low, high = min(alpha, *(row["low"] for row in rows)), max(alpha, *(row["high"] for row in rows))
     margin = (high - low if close else high) * 0.08
-    scale = alt.Scale(domain=[max(0.0, low - margin) if close else 0.0, min(1.0, high + margin)], nice=False)
+    scale = alt.Scale(domain=[max(0.0, low - margin) if close else 0.0, min(1.0, high + margin)], nice=False, padding=9)
     kinds = alt.Color(
         "kind", type="nominal", legend=None,
         scale=alt.Scale(domain=["calibration", "held out"], range=[palette.risk, palette.held_out]),

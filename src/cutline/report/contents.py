@@ -60,8 +60,8 @@ def words_of(certificate: Certificate | Abstention, audit: Audit | None) -> Word
         verdict_word=WORDS[audit.verdict] if audit else "",
         verdict_text=audit.statement().removeprefix(f"Verdict: {audit.verdict}. ") if audit else "",
         asymptotic=statements.APPROXIMATE if certificate.asymptotic else "",
-        tiles=tuple(_tiles(certificate, audit)),
-        compared=tuple(_compared(certificate, audit)),
+        tiles=tuple(_tiles(certificate, None if abstained else audit)),
+        compared=tuple(_compared(certificate, None if abstained else audit)),
         settings=tuple(_settings(certificate)),
     )
 
@@ -151,7 +151,8 @@ def _compared(certificate: Certificate | Abstention, audit: Audit | None) -> Ite
         ),
     ]
     if audit is not None:
-        rows.append(("good items kept", "n/a", statements.percent(audit.recall)))
+        rows.append(("good items kept", "", statements.percent(audit.recall)))
+        rows += [(name, "", str(value)) for name, value in (audit.diversity.rows() if audit.diversity else ())]
     return (row if audit is not None else row[:2] for row in rows)
 
 

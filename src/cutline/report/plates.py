@@ -76,18 +76,8 @@ def _walk(certificate: Certificate | Abstention, held_out: Queries | None) -> Pl
         f"and {cut}."
     )
     start = "returning little" if certificate.loss.safe_end == "high" else "returning everything"
-    fixed = certificate.sequence.name == "fixed"
-    caption = [
-        f"Thresholds from left to right as they were tested, from {start} on. The bound is what the evidence says at "
-        "each threshold by itself. "
-        + (
-            "The walk stopped at the first threshold that failed; the cut is the last one before."
-            if fixed and certificate.abstention is None
-            else "The cut is the farthest threshold that passed."
-            if certificate.abstention is None
-            else "No threshold passed."
-        )
-    ]
+    order = f"Thresholds from left to right as they were tested, from {start} on."
+    caption = [f"{order} The bound is what the evidence says at each threshold by itself. {_end_of_walk(certificate)}"]
     if held_out is not None:
         caption.append(
             "Circles: the risk of held-out queries at the same thresholds, which took no part in the choice."
@@ -105,6 +95,18 @@ def _walk(certificate: Certificate | Abstention, held_out: Queries | None) -> Pl
             head=("threshold", "risk on calibration", bound, *more, "items per list"), rows=table,
         ),
     )  # fmt: skip
+
+
+def _end_of_walk(certificate: Certificate | Abstention) -> str:
+    if certificate.abstention is not None:
+        return "No threshold passed."
+    if certificate.sequence.name != "fixed":
+        return "The cut is the farthest threshold that passed."
+    last = certificate.curve.threshold[-1]
+    failed = last < certificate.threshold if certificate.loss.safe_end == "high" else last > certificate.threshold
+    if not failed:
+        return "Every threshold passed; the cut is the last of them."
+    return "The walk stopped at the first threshold that failed; the cut is the last one before."
 
 
 def _beside(certificate: Certificate | Abstention, audit: Audit) -> Plate:
@@ -194,6 +196,8 @@ def _costs(certificate: Certificate | Abstention, frontier: Frontier) -> Plate:
         caption = [f"Exploratory: {len(rows)} points, each tested at delta = {frontier.level:g} by itself. {LOOKED_AT}"]
     if frontier.exploratory and declared is not None and certificate.abstention is None:
         caption.append(f"The point at {statements.level(declared)} was declared before. {DECLARED}")
+    if not all(row["certified"] for row in rows):
+        caption.append("A cross: nothing was certified there.")
     return Plate(
         name="costs", section="costs", heading="", caption=tuple(caption),
         drawing=drawing_of(

@@ -11,6 +11,12 @@ from cutline._extras import library
 from cutline.report.theme import DARK, LIGHT, Palette
 
 
+def check_libraries() -> None:
+    """Whether everything is installed that a report needs."""
+    for name in ("altair", "vl_convert", "jinja2"):
+        library(name, extra="report", what="a report")
+
+
 def rendered(**values: Any) -> str:
     """The page. Its policy lets no other script run than its own, which it knows by hash, and nothing be fetched."""
     jinja = library("jinja2", extra="report", what="a report")

@@ -71,20 +71,21 @@ def page(
 ) -> str:
     """The text of the report; see `write`."""
     _check(certificate, calibration, held_out, audit, frontier)
-    if audit is None and held_out is not None:
-        audit = look(certificate, held_out, by=by) if _cuts(certificate) else None
+    found = isinstance(certificate, Certificate)
+    if audit is None and held_out is not None and found:
+        audit = look(certificate, held_out, by=by)
     if frontier is None and calibration is not None:
         frontier = explored(certificate, calibration)
-    calibrated, new = (_cut(certificate, queries) for queries in (calibration, held_out))
-    found = isinstance(certificate, Certificate)
+    calibrated, new = (_cut(certificate, queries) if found else None for queries in (calibration, held_out))
     plates = plates_of(
-        certificate, audit=audit, frontier=frontier, calibrated=calibrated if found else None, held_out=held_out
+        certificate, audit=audit if found else None, frontier=frontier, calibrated=calibrated, held_out=held_out
     )
-    shown_of = new or calibrated
-    lists = examples_of(certificate, shown_of, titles=titles) if found and shown_of is not None else ()
+    source = new or calibrated
+    lists = () if source is None else examples_of(certificate, source, titles=titles)
     words = words_of(certificate, audit)
     return rendered(
-        words=words, plates=plates, lists=lists, abstained=not found, sections=_sections(plates, lists, audit),
+        words=words, plates=plates, lists=lists, abstained=not found,
+        sections=_sections(certificate, plates, lists, audit),
         title=None if title is None else readable(title), cut=_cut_in_words(certificate),
         lists_note=_note(held_out is not None), settings=[*words.settings, *_hash_of(certificate, held_out)],
         calibration_data=audit is not None and audit.calibration_data,
@@ -147,33 +148,37 @@ def fingerprint_in(certificate: Certificate | Abstention | Findings, queries: An
     return fingerprint_text(sums, lengths_of(queries.sizes))
 
 
-def _cuts(certificate: Certificate | Abstention) -> bool:
-    """Whether lists may be cut with it: an abstention may refuse."""
-    return isinstance(certificate, Certificate) or certificate.honest
-
-
 def _cut(certificate: Certificate | Abstention, queries: Queries | None) -> Slates | None:
-    if queries is None or not _cuts(certificate):
+    if queries is None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CutlineWarning)  # said when they were calibrated or audited
         return certificate.cut(queries)
 
 
-def _sections(plates: Sequence[Plate], lists: Sequence[Example], audit: Audit | None) -> list[tuple[str, str]]:
+def _sections(
+    certificate: Certificate | Abstention, plates: Sequence[Plate], lists: Sequence[Example], audit: Audit | None
+) -> list[tuple[str, str]]:
     """The sections there is something for: name and heading."""
-    drawn = {plate.section for plate in plates}
+    abstained = isinstance(certificate, Abstention)
+    there = {"promise", "audit", "settings", *(plate.section for plate in plates), *(["lists"] if lists else [])}
     headings = {
+        "promise": "Why, and what would help" if abstained else "What is promised, and what is not",
         "walk": "The risk along the walk",
-        "audit": "Calibration beside the audit" if audit is not None else "Calibration in figures",
+        "audit": (
+            "At the first threshold"
+            if abstained
+            else "Calibration"
+            if audit is None
+            else "Calibration beside the audit"
+        ),
         "sizes": "How long the lists are",
         "where": "Where the risk sits",
         "costs": "What another alpha would cost",
         "lists": "Example lists",
+        "settings": "Settings and versions",
     }
-    there = [(name, text) for name, text in headings.items() if name in drawn or name == "audit"]
-    there += [("lists", headings["lists"])] if lists else []
-    return [("promise", "The promise"), *there, ("settings", "Settings and versions")]
+    return [(name, heading) for name, heading in headings.items() if name in there]
 
 
 def _cut_in_words(certificate: Certificate | Abstention) -> str:
