@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 from cutline.cli import options
 from cutline.cli.console import as_json, noted, say, say_json, working
 from cutline.cli.flags import JudgedFiles, check_output
+from cutline.cli.reporting import Reported
 
 ABOVE = 4
 
@@ -17,6 +19,7 @@ ABOVE = 4
 def audit(
     certificate: options.CertificateFile,
     files: JudgedFiles,
+    reported: Reported,
     by: Annotated[
         list[str] | None,
         typer.Option("--by", metavar="COLUMN", help="Risk by the values of a column of SCORES; may be repeated."),
@@ -34,21 +37,28 @@ def audit(
     from cutline._files import write_whole
     from cutline.auditing import audit as look
     from cutline.certificate import load
+    from cutline.cli.drawing import of_audit
 
     with noted() as notes:
         found, inputs = load(certificate), files.inputs()
         if output is not None:
             check_output(output, inputs, certificate)
-        gathered = inputs.judged(by=by or (), vectors=found.sets.needs_vectors)
+        reported.check(inputs, certificate, output)
+        gathered = inputs.judged(
+            by=list(dict.fromkeys([*(by or ()), *reported.columns])), vectors=found.sets.needs_vectors
+        )
         with working("Auditing"):
             verdict = look(found, gathered.queries, by=by)
+        drawn = reported.page(found, gathered, audit=verdict)
         content = {**verdict.to_dict(), "statement": verdict.statement()}
         if output is not None:
             write_whole(output, as_json(content))
+        where = reported.write(drawn)
         if json:
-            say_json(
-                {**content, "saved": None if output is None else str(output), "read": inputs.told(gathered)}, notes
-            )
+            paths = {"saved": None if output is None else str(output), **reported.as_json()}
+            say_json({**content, **paths, "read": inputs.told(gathered)}, notes)
         else:
-            say(repr(verdict), "", inputs.told(gathered), *([] if output is None else [f"Saved to {output}."]))
+            saved = [] if output is None else [f"Saved to {output}."]
+            drawn_here = ["", of_audit(verdict)] if sys.stdout.isatty() else []
+            say(repr(verdict), *drawn_here, "", inputs.told(gathered), *saved, *where)
     return ABOVE if verdict.verdict == "above" else 0

@@ -172,6 +172,14 @@ Master = Annotated[
     str | None,
     _option("--master", help="Of --engine spark, as local[2] (default local[*]).", panel=_FILES, metavar="URL"),
 ]
+Report = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="HTML", help="Where a report for people goes: one file, with pictures."),
+]
+Titles = Annotated[
+    str | None,
+    typer.Option("--titles", metavar="COLUMN", help="Of --report: a column of SCORES that says what items are called."),
+]
 Json = Annotated[bool, _option("--json", help="Print one JSON object.")]
 
 

@@ -75,7 +75,7 @@ def _scored(train: Collection, *others: Collection) -> list[Queries]:
     import numpy as np
 
     from cutline.rankers import score
-    from cutline.rankers._extras import library
+    from cutline._extras import library
 
     lightgbm = library("lightgbm", extra="demo", what="The demo")
     liked = np.asarray(train.queries.labels) >= LIKED
