@@ -40,13 +40,14 @@ def test_misses_among_items_that_nobody_judged_are_warned_of_and_are_not_promise
     half = judged_in_part(0.5)
     with pytest.warns(CutlineWarning, match=r"of the items have no label, and 200 of 400 queries have no judged item"):
         made = cl.calibrate(half, loss=MISS, alpha=0.2, delta=0.1, thresholds=GRID[::-1].copy())
-    assert "good items that nobody judged" in made.statement()
+    assert "not among a query's candidates, or that nobody judged: they count as neither" in made.statement()
     with pytest.warns(CutlineWarning, match="may be missed unseen") as caught:
         cl.audit(made, half[100:])
     assert caught[0].filename == __file__
     strict = cl.Miss(cl.Grade(at_least=3, unjudged="error"))
     whole = cl.calibrate(QUERIES, loss=strict, alpha=0.2, delta=0.1, thresholds=GRID[::-1].copy())
     assert "nobody judged" not in whole.statement()
+    assert "good items that are not among a query's candidates: they count as neither" in whole.statement()
 
 
 def test_lists_that_nobody_judged_are_warned_of_where_they_cost_nothing():

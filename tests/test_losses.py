@@ -159,7 +159,7 @@ def test_float_dust_is_not_rounded_up_to_a_unit_and_more_than_dust_is():
             self.losses = losses
 
         def of_lists(self, chosen, badness, offsets):
-            return np.array(self.losses)
+            return np.array(self.losses[: len(offsets) - 1])
 
     nothing = np.zeros(4), np.zeros(4), np.arange(5)
     above = 1 / 3 + 1e-12
@@ -199,3 +199,28 @@ def test_a_relevance_of_the_wrong_kind_is_refused(kind, relevance):
     wanted = rf"{kind.name}: relevance must say which items are good, such as Grade\(at_least=3\) or TopM\(m=5\), got"
     with pytest.raises(InputError, match=wanted):
         kind(relevance)
+
+
+def test_a_loss_or_a_relevance_that_pools_queries_is_refused():
+    class Pooled:
+        name, safe_end, relevance = "pooled", "high", GRADE
+
+        def of_lists(self, chosen, badness, offsets):
+            return np.full(len(offsets) - 1, badness[chosen].mean() if chosen.any() else 0.0)
+
+        def settings(self):
+            return {"name": self.name}
+
+    class Shared:
+        name, unjudged = "shared", "error"
+
+        def badness(self, queries):
+            return queries.labels / queries.labels.sum()
+
+        def settings(self):
+            return {"name": self.name}
+
+    queries = cl.datasets.simulate(200, rng=0)
+    for loss, what in ((Pooled(), "pooled: of_lists"), (cl.FalseDiscovery(Shared()), "shared: badness")):
+        with pytest.raises(InputError, match=f"{what} must look at each list by itself"):
+            cl.calibrate(queries, loss=loss, alpha=0.3, delta=0.1, thresholds=cl.grid(0.99, 0.01, 0.01))

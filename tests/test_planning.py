@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from cutline.errors import InputError
 from cutline.evidence import (
@@ -20,6 +21,7 @@ from cutline.evidence import (
     Hoeffding,
     HoeffdingBentkus,
     Normal,
+    SumEvidence,
 )
 from cutline.evidence.needed import queries_for
 from cutline.planning import ALL, Plan, name_of, queries_needed
@@ -104,16 +106,42 @@ def test_betting_and_convex_need_fewer_than_the_older_bounds(spread: float | Non
 def test_golden_numbers() -> None:
     """`queries_needed(alpha=0.30, delta=0.10, expected_risk=0.25).needed` prints these."""
     needed = zero_one_plan().needed
-    golden = {"convex": 541, "binomial": 405, "hoeffding-bentkus": 584, "empirical-bernstein": 1097}
-    golden |= {"hoeffding": 827, "normal": 353}
+    golden = {"convex": 528, "binomial": 380, "hoeffding-bentkus": 581, "empirical-bernstein": 1097}
+    golden |= {"hoeffding": 812, "normal": 353}
     assert {name: needed[name] for name in golden} == golden
 
 
 def test_hoeffding_agrees_with_its_closed_form() -> None:
     """n (alpha - r) - z spread sqrt(n) = sqrt(n log(1/delta) / 2), solved for n."""
-    z, spread = 0.8416212335729143, math.sqrt(0.25 * 0.75)
+    z, spread = 0.8416212335729143, 0.3
     root = (z * spread + math.sqrt(math.log(10) / 2)) / 0.05
-    assert zero_one_plan().needed["hoeffding"] == math.ceil(root * root)
+    found = queries_for(Hoeffding(), alpha=0.30, delta=0.10, expected_risk=0.25, spread=spread)
+    assert found == math.ceil(root * root)
+
+
+@pytest.mark.parametrize("evidence", [Binomial(), Convex(), HoeffdingBentkus()], ids=repr)
+@pytest.mark.parametrize(("alpha", "risk"), [(0.05, 0.01), (0.01, 0.001), (0.05, 0.001), (0.3, 0.25)])
+def test_losses_of_0_and_1_are_planned_for_by_the_binomial_law(
+    evidence: SumEvidence, alpha: float, risk: float
+) -> None:
+    n = queries_for(evidence, alpha=alpha, delta=0.1, expected_risk=risk)
+    assert n is not None
+    power = {
+        count: binom.cdf(np.floor(evidence.critical_total(count, alpha=alpha, delta=0.1)), count, risk)
+        for count in (n - 1, n)
+    }
+    assert power[n - 1] < 0.8 <= power[n]
+
+
+@pytest.mark.parametrize(("alpha", "risk", "spread"), [(0.215, 0.192, 0.09), (0.3, 0.25, None), (0.1, 0.08, 0.15)])
+def test_the_quick_plan_for_betting_is_close_to_the_simulated_one(
+    alpha: float, risk: float, spread: float | None
+) -> None:
+    plan = {
+        simulate: queries_for(Betting(), alpha=alpha, delta=0.1, expected_risk=risk, spread=spread, simulate=simulate)
+        for simulate in (False, True)
+    }
+    assert plan[False] == pytest.approx(plan[True], rel=0.25)
 
 
 def test_with_no_bad_item_expected_convex_needs_the_rule_of_powers() -> None:

@@ -174,8 +174,13 @@ def test_labels_of_many_kinds_become_numbers_and_masked_ones_unjudged(labels, wa
 
 def test_a_run_and_qrels_become_queries_with_unjudged_items():
     run = {"q1": {"d1": 0.9, "d2": 0.1}, "q2": {"d1": 0.5}}
-    queries = Queries.from_dicts(run, {"q1": {"d2": 1, "d9": 4}})
+    queries = Queries.from_dicts(run, {"q1": {"d2": 1, "d9": 4}, "q2": {}})
     assert as_lists(queries) == [("q1", [0.9, 0.1], [None, 1.0], ["d1", "d2"]), ("q2", [0.5], [None], ["d1"])]
+    with pytest.warns(
+        CutlineWarning, match="1 of 2 queries of the run are not in the qrels: nobody judged them, and they"
+    ):
+        few = Queries.from_dicts(run, {"q1": {"d2": 1, "d9": 4}})
+    assert as_lists(few) == [("q1", [0.9, 0.1], [None, 1.0], ["d1", "d2"])]
     assert Queries.from_dicts(run).labels is None
 
 
@@ -203,8 +208,11 @@ def test_a_run_and_qrels_that_were_swapped_are_warned_of(judged):
     ("run", "qrels"),
     [
         (SCORED, GRADED),
-        (SCORED, {"q1": {"d1": 0.5, "d2": 0.25}}),  # clicks as labels
-        ({"q1": {"d1": 3, "d2": 2, "d3": 1}, "q2": {"d1": 1}}, {"q1": {"d1": 0.5}}),  # a run of ranks, clicks as labels
+        (SCORED, {"q1": {"d1": 0.5, "d2": 0.25}, "q2": {}}),  # clicks as labels
+        (
+            {"q1": {"d1": 3, "d2": 2, "d3": 1}, "q2": {"d1": 1}},
+            {"q1": {"d1": 0.5}, "q2": {}},
+        ),  # a run of ranks, clicks as labels
         ({"q1": {"d1": 1, "d2": 1}}, {"q1": {"d1": 1, "d2": 0}}),  # tied whole scores, whole labels
         ({"q1": {"d1": 1, "d2": 1}}, {"q1": {"d1": NAN, "d2": NAN}}),
         ({"q1": {f"d{i}": i // 2 for i in range(40)}}, {"q1": {"d1": 0.5}}),  # whole scores, but many

@@ -108,8 +108,8 @@ def test_each_loss_names_its_share_and_what_counts_as_0():
     assert "Empty lists count as 0." in discoveries
     assert "pooled item rate (" in discoveries
     misses = certificate(loss=cl.Miss(GRADE), thresholds=RISING).statement()
-    assert "expected share of a query's good items that its list misses, for" in misses
-    assert "Queries without any good item count as 0." in misses
+    assert "expected share of the good items among a query's candidates that its list misses, for" in misses
+    assert "Queries without any good item among their candidates count as 0." in misses
     assert "pooled rate of not-good items (" in misses
     own = certificate(loss=AnyBad(), alpha=0.7).statement()
     assert "expected any-bad loss per list, for" in own

@@ -88,6 +88,11 @@ def check_shared(run: Mapping[Any, Any], qrels: Mapping[Any, Any]) -> None:
         so = "is not in the run: it has no list" if lost == 1 else "are not in the run: they have no lists"
         message = f"{lost} of {counted(len(qrels), 'judged query', 'judged queries')} {so} to cut and will not count"
         warn(message)
+    if unjudged := sum(query not in qrels for query in run):
+        warn(
+            f"{unjudged:,} of {counted(len(run), 'query', 'queries')} of the run are not in the qrels: nobody judged "
+            "them, and they are left out"
+        )
     if _looks_swapped(run, qrels):
         message = (
             "run holds few whole numbers, often tied, and qrels fractions, as if one were the other; "

@@ -327,15 +327,15 @@ def _bounds_at(judge: Judge, sums: Integers, losses: Floats, levels: Floats) -> 
 
 
 def _needed(settings: dict[str, Any], risk: float, losses: Floats | None, *, delta: float, sample: int) -> int | None:
-    """About how many queries like these would be enough, by formulas alone; betting is planned for as if it were
-    Convex. Where some draw the thresholds, these come on top."""
+    """About how many queries like these would be enough, by formulas alone. Where some draw the thresholds, these come
+    on top."""
     from cutline.evidence.needed import queries_for
 
     if risk >= settings["alpha"]:
         return None
-    like = settings["evidence"] if losses is None else Convex()
+    evidence, alpha = settings["evidence"], settings["alpha"]
     spread = None if losses is None else float(losses.std())
-    needed = queries_for(like, alpha=settings["alpha"], delta=delta, expected_risk=risk, spread=spread, simulate=False)
+    needed = queries_for(evidence, alpha=alpha, delta=delta, expected_risk=risk, spread=spread, simulate=False)
     return needed + sample_size(round(needed / (1 - SAMPLE_SHARE))) if needed and sample else needed
 
 

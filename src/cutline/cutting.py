@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import sha256
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -138,13 +138,23 @@ def item_scores(scoring: Scoring, outputs: Floats, offsets: Integers) -> Floats:
 
 def badness_of(queries: Queries, relevance: Relevance) -> Badness:
     """Badness of every item; what a relevance of one's own gives is checked."""
+    badness = relevance.badness(queries)
+    if type(relevance) in RELEVANCES.values() and not isinstance(badness, np.ndarray):
+        return badness
+    found = _checked_badness(badness, relevance, queries)
+    if len(queries) < 2:
+        return found
+    few = queries.select(slice(0, len(queries) // 2))
+    alone = _checked_badness(relevance.badness(few), relevance, few)
+    _check_by_list(f"{relevance.name}: badness", found.shares()[: few.n_items], alone.shares())
+    return found
+
+
+def _checked_badness(badness: Any, relevance: Relevance, queries: Queries) -> Badness:
     from cutline.kernels.walk import UNITS
 
-    badness = relevance.badness(queries)
     if isinstance(badness, np.ndarray):
-        return _badness_of_shares(badness, relevance, queries)
-    if type(relevance) in RELEVANCES.values():
-        return badness
+        return _badness_of_shares(cast("npt.NDArray[Any]", badness), relevance, queries)
     if not hasattr(badness, "codes"):
         raise InputError(f"{relevance.name}: badness must be an array of numbers, one per item, got {shown(badness)}")
     codes: npt.NDArray[Any] = np.ascontiguousarray(badness.codes)
@@ -267,7 +277,22 @@ def units_of(loss: Loss, chosen: npt.NDArray[np.bool_], badness: Floats, offsets
     if not bool(np.all((losses >= 0) & (losses <= 1))):
         wrong = losses[~((losses >= 0) & (losses <= 1))][0]
         raise InputError(f"{loss.name}: losses must lie in [0, 1], got {wrong!r}; scale the loss, or clip it")
+    few = (len(offsets) - 1) // 2
+    if few and type(loss) not in (FalseDiscovery, Miss):
+        alone = loss.of_lists(
+            frozen_view(chosen[: offsets[few]]), frozen_view(badness[: offsets[few]]), frozen_view(offsets[: few + 1])
+        )
+        _check_by_list(f"{loss.name}: of_lists", losses[:few], np.asarray(alone, dtype=np.float64))
     return np.minimum(np.ceil(losses * UNITS - 1e-5), UNITS).astype(np.int64)
+
+
+def _check_by_list(what: str, together: Floats, alone: Floats) -> None:
+    """Some lists by themselves must give what they gave among all: nothing is promised about what pools queries."""
+    if together.shape != alone.shape or not np.allclose(together, alone, rtol=0.0, atol=1e-9, equal_nan=True):
+        raise InputError(
+            f"{what} must look at each list by itself, and gives other numbers where other lists are left out; queries "
+            "are the independent draws that the promise is about"
+        )
 
 
 def sums_of(losses: Integers, sizes: Integers, bad: Integers, judged: Integers) -> Integers:

@@ -199,19 +199,18 @@ class Queries:
     ) -> Self:
         """From a run {query: {item: score}} and judgements {query: {item: label}}.
 
-        Items without a judgement are unjudged (NaN). A judged query that the run does not hold has no list to cut;
-        such queries are counted in a CutlineWarning.
+        Items without a judgement are unjudged (NaN). Queries that only one of the two names are left out: nobody judged
+        them, or they have no list to cut. A CutlineWarning counts them.
         """
         check_nested("run", run)
         labels = None
         if qrels is not None:
             check_nested("qrels", qrels)
             check_shared(run, qrels)
-            nothing: Mapping[Any, float] = {}
+            run = {query: listed for query, listed in run.items() if query in qrels}
             labels = [
-                float("nan") if (label := judged.get(item)) is None else label
+                float("nan") if (label := qrels[query].get(item)) is None else label
                 for query, listed in run.items()
-                for judged in (qrels.get(query, nothing),)
                 for item in listed
             ]
         scores = [score for listed in run.values() for score in listed.values()]

@@ -108,7 +108,7 @@ def risk_name(loss: Loss) -> str:
     if type(loss) is FalseDiscovery:
         return f"share of not-good items per list{judged}"
     if type(loss) is Miss:
-        return f"share of a query's good items that its list misses{judged}"
+        return f"share of the good items among a query's candidates that its list misses{judged}"
     return f"{called(loss)} loss per list{judged}"
 
 
@@ -119,7 +119,7 @@ def conventions(loss: Loss) -> str:
         blank = ", and lists without a judged item," if loss.relevance.unjudged == "drop" else ""
         edge = f"Empty lists{blank} count as 0."
     elif type(loss) is Miss:
-        edge = "Queries without any good item count as 0."
+        edge = "Queries without any good item among their candidates count as 0."
     unjudged = {"bad": "; unjudged items count as not good", "drop": "; unjudged items are passed over", "error": ""}
     return f"{edge} Good: {goodness(loss.relevance)}{unjudged[loss.relevance.unjudged]}.".strip()
 
@@ -219,8 +219,10 @@ def not_promised(spoken: Spoken) -> list[str]:
             "until it passed"
         ),
     ]
-    if spoken.loss.name == "miss" and spoken.loss.relevance.unjudged != "error":
-        lines.insert(1, "good items that nobody judged: what is missed is counted among judged items only")
+    if spoken.loss.name == "miss":
+        unknown = "" if spoken.loss.relevance.unjudged == "error" else ", or that nobody judged"
+        absent = f"good items that are not among a query's candidates{unknown}: they count as neither kept nor missed"
+        lines.insert(1, absent)
     if spoken.sets != Threshold():
         lines.insert(
             1, "any list cut by another rule, other sizes, other vectors or another selection than the one named above"

@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 LEAST = 1e-3  # of a diversity: less beside it is none to compare with
-FEW = 10  # lists, below which a bootstrap says nothing
+FEW = 50  # lists, below which a bootstrap covers too little
 LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -27,7 +27,7 @@ LARGEST = float(np.finfo(np.float64).max)
 class Gain:
     """By how much lists become more diverse, relative to others: the mean of Div(D)/Div(other) - 1 over the `n` lists
     whose other diversity is at least a thousandth of theirs (one near 0 would make the mean its own), and a bootstrap
-    interval of that mean at 95 %; None for fewer than ten lists."""
+    interval of that mean, roughly at 95 %; None for fewer than fifty lists."""
 
     n: int
     mean: float

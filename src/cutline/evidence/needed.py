@@ -11,6 +11,7 @@ from scipy.special import ndtri
 
 from cutline._checks import check_level, check_number, check_whole
 from cutline.errors import InputError
+from cutline.evidence import _binomial_law as law
 from cutline.evidence._protocol import Evidence, Flags, Floats, MomentEvidence, OrderEvidence, SumEvidence
 from cutline.evidence.binomial import Binomial
 
@@ -42,13 +43,14 @@ def queries_for(
     alpha, where the evidence refuses such losses, and where more than 1e9 queries are needed or, for evidence that
     reads losses in order, many times more than the normal limit suggests.
 
-    - Evidence from sums: the observed mean is taken at its `power` quantile, r + z spread / sqrt(n), by the normal law.
-      Nothing is simulated.
+    - Evidence from sums: by the binomial law for losses of 0 or 1; otherwise the observed mean is taken at its `power`
+      quantile, r + z spread / sqrt(n), by the normal law. Nothing is simulated.
     - Evidence from moments, or that reads losses in order: the share of simulated calibrations that certify, on 0/1
       losses, or on Beta ones where the spread is smaller; right to about 5 to 10 percent. *Approximate* beyond 20,000
       queries: a wider gap alpha - r is simulated, and n is scaled up by the leading terms of its law, almost 1 / gap^2.
     - With `simulate=False`, evidence from moments is planned for as evidence from sums is, and its variance taken as
       expected: quicker by far, and too low by some percent for 0/1 losses, whose mean and variance move together.
+      Evidence that reads losses in order is planned for by the leading terms of its law, right to about a quarter.
 
     A plan for one threshold whose risk is as expected; nothing is promised about thresholds before it in a walk.
     """
@@ -60,6 +62,9 @@ def queries_for(
     if risk >= alpha or (isinstance(evidence, Binomial) and spread < worst * (1.0 - 1e-9)):
         return None
     if evidence.needs == "order":
+        if not simulate:
+            n = math.ceil(_leading_terms(alpha - risk, delta, spread, power))
+            return n if n <= MOST else None
         return _ByDraws(cast(OrderEvidence, evidence).certifies_each, delta, risk, spread, power, seed).queries(alpha)
     if evidence.needs == "moments":
         if evidence.asymptotic and spread <= _FLAT * risk:
@@ -101,7 +106,15 @@ def _mean_at(n: int, risk: float, spread: float, power: float) -> float:
 def _by_sums(
     evidence: SumEvidence, alpha: float, delta: float, risk: float, spread: float, power: float
 ) -> Callable[[int], bool]:
-    return lambda n: n * _mean_at(n, risk, spread, power) <= evidence.critical_total(n, alpha=alpha, delta=delta)
+    binary = spread >= math.sqrt(risk * (1.0 - risk)) * (1.0 - 1e-9)
+
+    def enough(n: int) -> bool:
+        critical = evidence.critical_total(n, alpha=alpha, delta=delta)
+        if not binary:
+            return n * _mean_at(n, risk, spread, power) <= critical
+        return critical >= 0.0 and (risk == 0.0 or float(law.cdf(math.floor(critical), n, risk)) >= power)
+
+    return enough
 
 
 def _by_moments(
@@ -149,6 +162,12 @@ def _smallest(enough: Callable[[int], bool], *, least: int) -> int | None:
     return high
 
 
+def _leading_terms(gap: float, delta: float, spread: float, power: float) -> float:
+    """Of n for betting: variance / gap^2, as in the normal limit, and 1 / gap for very small variances."""
+    quantiles = max(0.3, float(ndtri(power) - ndtri(delta)))
+    return 1.1 * (spread * quantiles / gap) ** 2 - math.log(delta) / gap
+
+
 class _ByDraws:
     """Simulated calibrations, the same losses for every n."""
 
@@ -179,9 +198,7 @@ class _ByDraws:
         return scaled if scaled <= MOST else None
 
     def _expected(self, gap: float) -> float:
-        """The leading terms of n: variance / gap^2, as in the normal limit, and 1 / gap for very small variances."""
-        quantiles = max(0.3, float(ndtri(self.power) - ndtri(self.delta)))
-        return 1.1 * (self.spread * quantiles / gap) ** 2 - math.log(self.delta) / gap
+        return _leading_terms(gap, self.delta, self.spread, self.power)
 
     def _solvable(self, gap: float) -> float:
         """This gap where n is short, else one with a shorter n: still a small one beside the variance, if possible."""
