@@ -14,10 +14,10 @@ from cutline._version import __version__
 
 NAMES = """
     Abstention AsGiven Certificate Diverse Fallback FalseDiscovery FixedSequence Grade Miss Queries RiskCurve Slates Threshold
-    TopM WinRate __version__ audit calibrate datasets evidence frontier grid io load queries_needed rankers resample
+    TopM WinRate __version__ audit calibrate datasets evidence frontier grid io load queries_needed rankers report resample
 """.split()
 
-HEAVY = set("duckdb llvmlite msgspec narwhals numba numpy pandas polars pyarrow rich scipy typer".split())
+HEAVY = set("altair duckdb llvmlite msgspec narwhals numba numpy pandas polars pyarrow rich scipy typer".split())
 
 
 def run_fresh(code: str) -> str:

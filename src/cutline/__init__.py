@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from cutline._version import __version__
 
 if TYPE_CHECKING:
-    from cutline import datasets, evidence, io, rankers
+    from cutline import datasets, evidence, io, rankers, report
     from cutline.auditing import audit
     from cutline.calibration import calibrate
     from cutline.certificate import Abstention, Certificate, load
@@ -54,10 +54,11 @@ __all__ = [
     "load",
     "queries_needed",
     "rankers",
+    "report",
     "resample",
 ]
 
-_MODULES = frozenset({"datasets", "evidence", "io", "rankers"})
+_MODULES = frozenset({"datasets", "evidence", "io", "rankers", "report"})
 
 _HOME_OF = {
     "Abstention": "certificate",

@@ -154,25 +154,30 @@ def chosen_by(sets: Diverse) -> str:
 
 def certified(spoken: Spoken) -> str:
     """The statement of a certificate."""
+    return f"{what_is_kept(spoken)} {promise(spoken)}\n\nNot promised:\n{bullets(not_promised(spoken))}"
+
+
+def promise(spoken: Spoken) -> str:
+    """What a certificate promises, with how edge cases are counted, and a caution where most lists are empty."""
     alpha, sure = level(spoken.alpha), confidence(spoken.delta)
     draw = f"over the draw of the {spoken.n_queries:,} calibration queries"
     opening = f"With probability at least {sure} {draw}"
     if spoken.asymptotic:
         opening = f"{APPROXIMATE} In the limit of many queries, with probability at least {sure} {draw}"
-    promise = (
+    said = (
         f"{opening}, this procedure either abstains or returns a threshold whose expected {risk_name(spoken.loss)}, "
         f"for a new query from the same source, is at most {alpha}. {conventions(spoken.loss)}"
     )
     if spoken.sample:
-        promise += f" Another {spoken.sample:,} queries drew the thresholds to test and did not calibrate."
+        said += f" Another {spoken.sample:,} queries drew the thresholds to test and did not calibrate."
     if type(spoken.sets) is Diverse:
-        promise += (
+        said += (
             f" The promise holds for the lists after at most {spoken.sets.max_size} items are chosen by "
             f"{chosen_by(spoken.sets)}; not for any other number, vectors or selection."
         )
     if caution := emptiness(spoken.share_nonempty, spoken.risk_given_nonempty, spoken.loss.name):
-        promise += f"\n{caution}"
-    return f"{what_is_kept(spoken)} {promise}\n\nNot promised:\n{bullets(not_promised(spoken))}"
+        said += f"\n{caution}"
+    return said
 
 
 def emptiness(share_nonempty: float, given: float | None, loss: str) -> str:
@@ -225,6 +230,17 @@ def not_promised(spoken: Spoken) -> list[str]:
 
 def abstained(spoken: Spoken, *, answer: str, reason: str, smallest_alpha: float | None, needed: int | None) -> str:
     """The statement of an abstention: what to do, the evidence at the first threshold, and what would help."""
+    approximate = f" {APPROXIMATE}" if spoken.asymptotic else ""
+    helps = would_help(spoken, smallest_alpha=smallest_alpha, needed=needed)
+    return (
+        f"No threshold was certified; {answer}. {reason}{approximate}\n"
+        f"At the first threshold the mean loss is {percent(spoken.risk)} over {spoken.n_queries:,} queries; "
+        f"log evidence {spoken.log_evidence:.3g}.\n\nWhat would help:\n{bullets(helps)}"
+    )
+
+
+def would_help(spoken: Spoken, *, smallest_alpha: float | None, needed: int | None) -> list[str]:
+    """What would help where nothing was certified."""
     helps: list[str] = []
     if smallest_alpha is not None:
         helps.append(
@@ -253,12 +269,7 @@ def abstained(spoken: Spoken, *, answer: str, reason: str, smallest_alpha: float
         )
     if not helps:
         helps.append(f"a larger alpha: {number(spoken.alpha)} would take more than a billion judged queries")
-    approximate = f" {APPROXIMATE}" if spoken.asymptotic else ""
-    return (
-        f"No threshold was certified; {answer}. {reason}{approximate}\n"
-        f"At the first threshold the mean loss is {percent(spoken.risk)} over {spoken.n_queries:,} queries; "
-        f"log evidence {spoken.log_evidence:.3g}.\n\nWhat would help:\n{bullets(helps)}"
-    )
+    return helps
 
 
 def bullets(lines: Iterable[str]) -> str:

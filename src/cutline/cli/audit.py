@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cutline.cli import options
 from cutline.cli.console import as_json, noted, say, say_json, working
 from cutline.cli.flags import JudgedFiles, check_output
+from cutline.cli.reporting import Reported
+
+if TYPE_CHECKING:
+    from cutline.auditing import Audit
 
 ABOVE = 4
 
@@ -17,6 +22,7 @@ ABOVE = 4
 def audit(
     certificate: options.CertificateFile,
     files: JudgedFiles,
+    reported: Reported,
     by: Annotated[
         list[str] | None,
         typer.Option("--by", metavar="COLUMN", help="Risk by the values of a column of SCORES; may be repeated."),
@@ -39,16 +45,33 @@ def audit(
         found, inputs = load(certificate), files.inputs()
         if output is not None:
             check_output(output, inputs, certificate)
-        gathered = inputs.judged(by=by or (), vectors=found.sets.needs_vectors)
+        reported.check(inputs, certificate, output)
+        columns = list(dict.fromkeys([*(by or ()), *reported.columns]))
+        gathered = inputs.judged(by=columns, vectors=found.sets.needs_vectors)
         with working("Auditing"):
             verdict = look(found, gathered.queries, by=by)
+        drawn = reported.page(found, gathered, audit=verdict)
         content = {**verdict.to_dict(), "statement": verdict.statement()}
         if output is not None:
             write_whole(output, as_json(content))
+        where, told = reported.write(drawn), inputs.told(gathered)
         if json:
-            say_json(
-                {**content, "saved": None if output is None else str(output), "read": inputs.told(gathered)}, notes
-            )
+            saved = None if output is None else str(output)
+            say_json({**content, "saved": saved, **reported.as_json(), "read": told}, notes)
         else:
-            say(repr(verdict), "", inputs.told(gathered), *([] if output is None else [f"Saved to {output}."]))
+            say(
+                repr(verdict),
+                *_drawing(verdict),
+                "",
+                told,
+                *([] if output is None else [f"Saved to {output}."]),
+                *where,
+            )
     return ABOVE if verdict.verdict == "above" else 0
+
+
+def _drawing(verdict: Audit) -> list[Any]:
+    """On a terminal, a picture; whatever reads a pipe has the figures."""
+    from cutline.cli.drawing import of_audit
+
+    return ["", of_audit(verdict)] if sys.stdout.isatty() else []

@@ -10,6 +10,7 @@ import typer
 from cutline.cli import options
 from cutline.cli.console import explain, noted, say, say_json, working
 from cutline.cli.flags import JudgedFiles, Promise, check_levels, check_output
+from cutline.cli.reporting import Reported
 
 if TYPE_CHECKING:
     from cutline.certificate import Abstention, Certificate
@@ -22,6 +23,7 @@ def calibrate(
     alpha: options.Alpha,
     delta: options.Delta,
     promise: Promise,
+    reported: Reported,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="CERT", help="Where the certificate goes, as JSON.")
     ] = None,
@@ -40,14 +42,23 @@ def calibrate(
         check_levels(alpha=[alpha], delta=delta)
         if output is not None:
             check_output(output, inputs)
-        gathered = inputs.judged(vectors=promise.diverse is not None)
+        reported.check(inputs, output)
+        gathered = inputs.judged(by=reported.columns, vectors=promise.diverse is not None)
         with working("Calibrating"):
             certificate = certify(gathered.queries, **settings)
-        return _conclude(certificate, output, notes, inputs.told(gathered), json=json)
+        drawn = reported.page(certificate, gathered)
+        return _conclude(certificate, output, reported, drawn, notes, inputs.told(gathered), json=json)
 
 
 def _conclude(
-    certificate: Certificate | Abstention, output: Path | None, notes: list[str], told: str, *, json: bool
+    certificate: Certificate | Abstention,
+    output: Path | None,
+    reported: Reported,
+    drawn: str | None,
+    notes: list[str],
+    told: str,
+    *,
+    json: bool,
 ) -> int:
     from cutline.certificate import Abstention
 
@@ -56,14 +67,16 @@ def _conclude(
     saved = output if output is not None and not code else None
     if saved is not None:
         certificate.save(saved)
+    where = reported.write(drawn)
     if json:
-        say_json({**certificate.to_dict(), "saved": None if saved is None else str(saved), "read": told}, notes)
+        paths = {"saved": None if saved is None else str(saved), **reported.as_json()}
+        say_json({**certificate.to_dict(), **paths, "read": told}, notes)
         return code
     if code:
         kept = "" if output is None else f"\nNothing was written to {output}."
         reason = certificate.statement() if not empty else "Every list is empty at the certified threshold."
-        return explain(f"{reason}{kept}", code)
+        return explain("\n".join([f"{reason}{kept}", *where]), code)
     say(repr(certificate))
-    where = f"Saved to {saved}." if saved is not None else "Not saved: name a file with -o."
-    say("", told, f"{where} The promise in full: cutline show {saved or 'CERT'}")
+    kept = f"Saved to {saved}." if saved is not None else "Not saved: name a file with -o."
+    say("", told, f"{kept} The promise in full: cutline show {saved or 'CERT'}", *where)
     return code

@@ -1,4 +1,4 @@
-"""The risk curve of a certificate in a terminal: the mean loss along the walk, its upper bound, and alpha."""
+"""Drawings in a terminal: the risk of a certificate along the walk, the intervals and the list sizes of an audit."""
 
 from __future__ import annotations
 
@@ -6,20 +6,86 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cutline.auditing import Audit
     from cutline.certificate import Abstention, Certificate
 
 ROWS, WIDTH = 11, 60
-MARKS = {"risk": "●", "bound": "△", "alpha": "┄", "axis": "│", "corner": "└", "floor": "─", "cut": "▲"}
-PLAIN = {"risk": "o", "bound": "^", "alpha": "-", "axis": "|", "corner": "+", "floor": "-", "cut": "A"}
+NAME = 22  # columns for the name of a group
+MARKS = {
+    "risk": "●", "bound": "△", "alpha": "┄", "axis": "│", "corner": "└", "floor": "─", "cut": "▲", "level": "┊",
+    "low": "├", "high": "┤", "blocks": " ▁▂▃▄▅▆▇█",
+}  # fmt: skip
+PLAIN = {
+    "risk": "o", "bound": "^", "alpha": "-", "axis": "|", "corner": "+", "floor": "-", "cut": "A", "level": ":",
+    "low": "[", "high": "]", "blocks": " .:-=+*%#",
+}  # fmt: skip
+STYLES = {"risk": "bold cyan", "bound": "yellow", "alpha": "dim", "cut": "bold green", "level": "bold yellow"}
 
 
 def risk_curve(certificate: Certificate | Abstention) -> Any:
     """Rows of text: the walk goes from left to right, thresholds stand below."""
+    return _text(lines_of(certificate, _marks()), "risk", "bound", "alpha", "cut")
+
+
+def of_audit(audit: Audit) -> Any:
+    """Rows of text: the risk of all queries and of each group with its interval beside alpha, and the sizes."""
+    return _text([*interval_lines(audit, _marks()), "", *size_lines(audit, _marks())], "risk", "level")
+
+
+def _text(lines: list[str], *coloured: str) -> Any:
+    """Lines as rich prints them: cropped to the terminal, some of the marks in colour."""
     from rich.console import Console
     from rich.text import Text
 
     width = Console().width if sys.stdout.isatty() else WIDTH + 20
-    return Text("\n".join(line[:width] for line in lines_of(certificate, _marks())), no_wrap=True, overflow="crop")
+    text = Text("\n".join(line[:width] for line in lines), no_wrap=True, overflow="crop")
+    marks = _marks()
+    if marks is MARKS:  # plain marks are letters and signs that words have too
+        for name in coloured:
+            text.highlight_words([marks[name]], STYLES[name])
+    return text
+
+
+def interval_lines(audit: Audit, marks: dict[str, str]) -> list[str]:
+    """One line for each interval; of very many groups those with the most queries."""
+    from cutline.report.numbers import group_rows, readable, share
+
+    groups = [("all queries", audit.risk, audit.low, audit.high)]
+    for title, found in (("size", audit.strata), *audit.by.items()):
+        rows = group_rows(found)
+        groups += [(f"{readable(title)}: {row['name']}", row["risk"], row["low"], row["high"]) for row in rows]
+    top = min(1.0, max(audit.alpha, *(high for *_, high in groups)) * 1.05)
+    cells = WIDTH - NAME
+    lines: list[str] = []
+    for name, risk, low, high in groups:
+        canvas = [" "] * cells
+        canvas[_cell(audit.alpha, top, cells)] = marks["level"]
+        first, last = _cell(low, top, cells), _cell(high, top, cells)
+        for place in range(first, last + 1):
+            canvas[place] = marks["floor"] if canvas[place] == " " else canvas[place]
+        canvas[first], canvas[last] = marks["low"], marks["high"]
+        canvas[_cell(risk, top, cells)] = marks["risk"]
+        lines.append(f"  {name[: NAME - 1]:<{NAME}}{''.join(canvas)}  {share(risk):>8}")
+    lines.append(f"  {'':<{NAME}}{marks['corner']}{marks['floor'] * (cells - 1)}")
+    lines.append(f"  {'':<{NAME}}{'0 %':<{cells - 8}}{share(top):>8}   {marks['level']} alpha {audit.alpha:g}")
+    return lines
+
+
+def size_lines(audit: Audit, marks: dict[str, str]) -> list[str]:
+    """The share of lists of each size, as one row of blocks."""
+    from cutline.report.numbers import size_rows
+    from cutline.statements import percent
+
+    rows = size_rows(audit)
+    most = max(row["share"] for row in rows)
+    blocks, full = marks["blocks"], len(marks["blocks"]) - 1
+    bars = "".join(blocks[max(round(full * row["share"] / most), row["count"] > 0)] * 2 for row in rows)
+    said = f"{rows[0]['size']}, {rows[1]['size']} … {rows[-1]['size']} items; tallest {percent(most)} of lists"
+    return [f"  {'list sizes':<{NAME}}{bars}", f"  {'':<{NAME}}{said}"]
+
+
+def _cell(value: float, top: float, cells: int) -> int:
+    return min(cells - 1, max(0, round(value / top * (cells - 1))))
 
 
 def lines_of(certificate: Certificate | Abstention, marks: dict[str, str]) -> list[str]:

@@ -165,6 +165,14 @@ Groups = Annotated[
     Path | None,
     _option("--groups", help="Group sizes of a LETOR file without qid, one a line.", panel=_FILES, metavar="FILE"),
 ]
+Report = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="HTML", help="Where a report for people goes: one file, with pictures."),
+]
+Titles = Annotated[
+    str | None,
+    typer.Option("--titles", metavar="COLUMN", help="Of --report: a column of SCORES that says what items are called."),
+]
 Json = Annotated[bool, _option("--json", help="Print one JSON object.")]
 
 

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from cutline._checks import check_one_of
 from cutline._display import shown
+from cutline._extras import library
 from cutline.errors import InputError, warn
 from cutline.queries import Queries
-from cutline.rankers._extras import library
 from cutline.rankers.lambdarank import LambdaRank
 from cutline.rankers.matrices import Floats, Matrix, blocks, check_rows, check_width, checked_features, marks_of
 

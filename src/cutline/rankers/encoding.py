@@ -14,11 +14,11 @@ import numpy.typing as npt
 from cutline._arrays import same_length
 from cutline._checks import check_whole
 from cutline._display import shown
+from cutline._extras import library
 from cutline._files import shortened
 from cutline._tables import check_is_queries
 from cutline.errors import InputError
 from cutline.queries import Queries
-from cutline.rankers._extras import library
 
 Singles = npt.NDArray[np.float32]
 

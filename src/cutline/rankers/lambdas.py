@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cutline.rankers._extras import library
+from cutline._extras import library
 
 PAIRS = 1 << 21  # pairs of items looked at, at a time
 

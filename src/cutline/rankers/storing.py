@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from cutline._display import shown
+from cutline._extras import library
 from cutline._files import shortened, whole_file, writable
 from cutline._version import __version__
 from cutline.errors import InputError
-from cutline.rankers._extras import library
 from cutline.rankers.network import Epoch, Network
 
 WEIGHTS, RECORD = "weights.safetensors", "model.json"

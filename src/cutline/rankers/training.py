@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cutline._extras import library
 from cutline.errors import InputError, warn
 from cutline.queries import Queries
-from cutline.rankers._extras import library
 from cutline.rankers.batches import batches, places_of, rows_of
 from cutline.rankers.gain import gains_of, mean_ndcg
 from cutline.rankers.lambdas import lambdas
