@@ -74,8 +74,8 @@ def _scored(train: Collection, *others: Collection) -> list[Queries]:
     """The lists of the other parts, each film with the chance that LightGBM gives it."""
     import numpy as np
 
+    from cutline._extras import library
     from cutline.rankers import score
-    from cutline.rankers._extras import library
 
     lightgbm = library("lightgbm", extra="demo", what="The demo")
     liked = np.asarray(train.queries.labels) >= LIKED
