@@ -39,6 +39,14 @@ def page() -> str:
     )
 
 
+@cache
+def hostile_page() -> str:
+    """Someone else's markup as title, column, group and item."""
+    queries = with_column(HELD_OUT, HOSTILE, [HOSTILE] * len(HELD_OUT))
+    queries = with_column(queries, "title", [HOSTILE] * queries.n_items)
+    return cl.report.page(certificate(), held_out=queries, by=HOSTILE, titles="title", title=HOSTILE)
+
+
 def with_column(queries: cl.Queries, name: str, values) -> cl.Queries:
     """The same queries with one more column."""
     return cl.Queries(
