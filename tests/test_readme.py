@@ -7,6 +7,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -26,6 +27,7 @@ PART = re.compile(
     r"(?P<foot>^(?(table)<!-- end -->|```)$)",
     re.MULTILINE | re.DOTALL,
 )
+PICTURE = re.compile(r"!\[[^\]]+\]\(_static/(\w+\.svg)\)")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
@@ -66,9 +68,19 @@ def test_a_page_runs_from_top_to_bottom_and_prints_what_it_shows(
     monkeypatch.setitem(sys.modules, "page", module)  # where classes of the page look for themselves
     text = page.read_text(encoding="utf-8")
     shown = PART.sub(Reader(page, tmp_path, vars(module)).read, text)
+    pictures = {tmp_path / name: page.parent / "_static" / name for name in PICTURE.findall(text)}
     if os.environ.get("WRITE_PAGES"):
         page.write_text(shown, encoding="utf-8")
+        for drawn, kept in pictures.items():
+            shutil.copy(drawn, kept)
     assert shown == text
+    for drawn, kept in pictures.items():
+        assert words_of(drawn) == words_of(kept)
+
+
+def words_of(picture: Path) -> list[str]:
+    """What is written in a picture; where its lines run may differ in the last digit from one machine to another."""
+    return re.findall(r"<text[^>]*>([^<]*)</text>", picture.read_text(encoding="utf-8"))
 
 
 def printed(block: str, folder: Path, *, quick: bool) -> str:
