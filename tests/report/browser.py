@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import os
 import select
@@ -22,15 +23,18 @@ class Browser:
     """A browser of its own profile; use it as a context."""
 
     def __init__(self, profile: Path) -> None:
-        there, self._write = os.pipe()
-        self._read, back = os.pipe()
+        from_here, self._write = os.pipe()
+        self._read, to_here = os.pipe()
+        there, back = (fcntl.fcntl(end, fcntl.F_DUPFD, 10) for end in (from_here, to_here))
+        os.close(from_here)
+        os.close(to_here)
         flags = (
             "--headless=new --no-sandbox --disable-gpu --hide-scrollbars --no-first-run --disable-extensions "
             "--disable-background-networking --disable-component-update --disable-sync --remote-debugging-pipe "
             f"--user-data-dir={profile} about:blank"
         )
         self._process = subprocess.Popen(
-            ["/bin/sh", "-c", f'exec "$0" "$@" 3<&{there} 4>&{back}', str(CHROMIUM), *flags.split()],
+            ["bash", "-c", f'exec "$0" "$@" 3<&{there} 4>&{back}', str(CHROMIUM), *flags.split()],
             pass_fds=(there, back),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

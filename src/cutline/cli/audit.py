@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,9 @@ from cutline.cli import options
 from cutline.cli.console import as_json, noted, say, say_json, working
 from cutline.cli.flags import JudgedFiles, check_output
 from cutline.cli.reporting import Reported
+
+if TYPE_CHECKING:
+    from cutline.auditing import Audit
 
 ABOVE = 4
 
@@ -37,28 +40,38 @@ def audit(
     from cutline._files import write_whole
     from cutline.auditing import audit as look
     from cutline.certificate import load
-    from cutline.cli.drawing import of_audit
 
     with noted() as notes:
         found, inputs = load(certificate), files.inputs()
         if output is not None:
             check_output(output, inputs, certificate)
         reported.check(inputs, certificate, output)
-        gathered = inputs.judged(
-            by=list(dict.fromkeys([*(by or ()), *reported.columns])), vectors=found.sets.needs_vectors
-        )
+        columns = list(dict.fromkeys([*(by or ()), *reported.columns]))
+        gathered = inputs.judged(by=columns, vectors=found.sets.needs_vectors)
         with working("Auditing"):
             verdict = look(found, gathered.queries, by=by)
         drawn = reported.page(found, gathered, audit=verdict)
         content = {**verdict.to_dict(), "statement": verdict.statement()}
         if output is not None:
             write_whole(output, as_json(content))
-        where = reported.write(drawn)
+        where, told = reported.write(drawn), inputs.told(gathered)
         if json:
-            paths = {"saved": None if output is None else str(output), **reported.as_json()}
-            say_json({**content, **paths, "read": inputs.told(gathered)}, notes)
+            saved = None if output is None else str(output)
+            say_json({**content, "saved": saved, **reported.as_json(), "read": told}, notes)
         else:
-            saved = [] if output is None else [f"Saved to {output}."]
-            drawn_here = ["", of_audit(verdict)] if sys.stdout.isatty() else []
-            say(repr(verdict), *drawn_here, "", inputs.told(gathered), *saved, *where)
+            say(
+                repr(verdict),
+                *_drawing(verdict),
+                "",
+                told,
+                *([] if output is None else [f"Saved to {output}."]),
+                *where,
+            )
     return ABOVE if verdict.verdict == "above" else 0
+
+
+def _drawing(verdict: Audit) -> list[Any]:
+    """On a terminal, a picture; whatever reads a pipe has the figures."""
+    from cutline.cli.drawing import of_audit
+
+    return ["", of_audit(verdict)] if sys.stdout.isatty() else []

@@ -9,7 +9,7 @@ import typer
 
 from cutline.cli import options
 from cutline.cli.console import explain, noted, say_json, working
-from cutline.errors import InputError
+from cutline.errors import InputError, MissingExtraError, warn
 
 if TYPE_CHECKING:
     from cutline.cli.stories import Story
@@ -83,10 +83,24 @@ def _tried(story: Story, rule: SetRule) -> Tried | str:
 
 
 def _written(story: Story, plain: Tried, diverse: Tried, out: Path) -> dict[str, str]:
-    """Certificates and reports of two rules, and where they are."""
-    paths: dict[str, str] = {}
-    for name, tried in (("plain", plain), ("diverse", diverse)):
-        kept = out / f"{name}.json"
-        tried.certificate.save(kept)
-        paths[f"{name} certificate"] = str(kept)
-    return paths
+    """Certificates and reports of two rules, and where they are. Without the extra `report` there are no reports."""
+    certificates = {"certificate": out / "certificate.json", "diverse certificate": out / "diverse.json"}
+    reports = {"report": out / "report.html", "diverse report": out / "diverse.html"}
+    for tried, path in zip((plain, diverse), certificates.values(), strict=True):
+        tried.certificate.save(path)
+    try:
+        for tried, path in zip((plain, diverse), reports.values(), strict=True):
+            _write_report(story, tried, path)
+    except MissingExtraError as problem:
+        warn(f"no report was written: {problem}")
+        reports = {}
+    return {name: str(path) for name, path in (reports | certificates).items()}
+
+
+def _write_report(story: Story, tried: Tried, path: Path) -> None:
+    from cutline import report
+
+    report.write(
+        path, tried.certificate, calibration=story.calibration, held_out=story.held_out, audit=tried.audit,
+        titles=story.title,
+    )  # fmt: skip

@@ -70,7 +70,7 @@ def _strip(element: ET.Element, *, name: str, hover: bool, colours: dict[str, st
         elif key == "id":
             element.set(key, f"{name}-{value}")
         elif key in ("fill", "stroke", "stop-color"):
-            known = colours.get(value, colours["paper"] if value == "white" else None)
+            known = "paper" if value == "white" else colours.get(value)
             element.set(key, f"var(--{known.replace('_', '-')})" if known else value)
         elif key == "clip-path":
             element.set(key, value.replace("url(#", f"url(#{name}-"))

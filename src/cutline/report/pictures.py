@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Protocol
 
 from cutline._extras import library
 
+# Vega counts the ids that it gives away from one chart to the next; here each picture has a count of its own.
+NAMED = re.compile(r'\bid="((clip|gradient)[_\d]+)"')
+REFERRED = re.compile(r'(\bid="|="url\(#)((?:clip|gradient)[_\d]+)')
 NOWHERE: list[str] = []  # addresses that a chart may fetch data from
 
 
@@ -20,7 +24,8 @@ class Drawable(Protocol):
 def svg_of(chart: Drawable) -> str:
     """The chart as one SVG element. Text in it is escaped, and it refers to nothing outside."""
     svg: str = _converter().vegalite_to_svg(chart.to_dict(), allowed_base_urls=NOWHERE)
-    return svg
+    names = {name: f"{kind}{place}" for place, (name, kind) in enumerate(NAMED.findall(svg))}
+    return REFERRED.sub(lambda found: f"{found[1]}{names.get(found[2], found[2])}", svg)
 
 
 def png_of(chart: Drawable, *, scale: float = 2) -> bytes:

@@ -29,7 +29,7 @@ from cutline.slates import Slates
 if TYPE_CHECKING:
     from cutline.queries import Queries
 
-EACH_SIDE = 3  # of the alphas looked at below and above the one declared
+EACH_SIDE = 2  # of the alphas looked at below and above the one declared
 
 
 def write(
@@ -80,7 +80,7 @@ def page(
     plates = plates_of(
         certificate, audit=audit if found else None, frontier=frontier, calibrated=calibrated, held_out=held_out
     )
-    source = new or calibrated
+    source = calibrated if new is None else new
     lists = () if source is None else examples_of(certificate, source, titles=titles)
     words = words_of(certificate, audit)
     return rendered(
