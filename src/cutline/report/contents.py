@@ -32,6 +32,7 @@ class Words:
     """The page without its pictures."""
 
     headline: str
+    rule: str  # what becomes of these items, where it is more than keeping them
     exact: str  # the threshold, where the headline has less of it
     summary: str
     promise: tuple[str, ...]
@@ -50,7 +51,8 @@ def words_of(certificate: Certificate | Abstention, audit: Audit | None) -> Word
     """Everything that the page says of a certificate or an abstention, and of its audit."""
     abstained = isinstance(certificate, Abstention)
     return Words(
-        headline="No threshold was certified" if abstained else _headline(certificate),
+        headline="No threshold was certified" if abstained else _headline(certificate)[0],
+        rule="" if abstained else _headline(certificate)[1],
         exact="" if abstained or _short(certificate) == _full(certificate) else _full(certificate),
         summary=readable(certificate.refusal.reason) if abstained else _in_one_sentence(certificate),
         promise=_what_to_do(certificate) if abstained else tuple(statements.promise(certificate).split("\n")),
@@ -66,9 +68,15 @@ def words_of(certificate: Certificate | Abstention, audit: Audit | None) -> Word
     )
 
 
-def _headline(certificate: Certificate) -> str:
+def _headline(certificate: Certificate) -> tuple[str, str]:
+    """Which items are kept, and what becomes of them by sizes or a choice."""
     kept = statements.what_is_kept(certificate).removesuffix(".")
-    return kept.replace(f"≥ {_full(certificate)}", f"≥ {_short(certificate)}", 1)
+    kept = kept.replace(f"≥ {_full(certificate)}", f"≥ {_short(certificate)}", 1)
+    head, bracket, rest = kept.partition(" (")
+    if not bracket or not rest.endswith(")") or "scale" in rest:
+        return kept, ""
+    rule = rest.removesuffix(")")
+    return head, f"{rule[0].upper()}{rule[1:]}."
 
 
 def _full(certificate: Certificate) -> str:
