@@ -111,6 +111,29 @@ def test_an_abstention_says_why_and_what_would_help():
     assert max(levels_around(abstention())) > refusal.smallest_alpha
 
 
+def test_an_abstention_says_all_of_its_statement_however_long():
+    found = cl.calibrate(
+        CALIBRATION, loss=LOSS, alpha=0.05, delta=0.1, sets=cl.Threshold(min_size=5), sequence=cl.Fallback(),
+        thresholds=cl.grid(0.9, 0.1, 0.1),
+    )  # fmt: skip
+    seen = text_of(cl.report.page(found))
+    for line in found.statement().split("\n"):
+        assert line.removeprefix("  - ").removesuffix(":") in seen
+
+
+@pytest.mark.parametrize(
+    ("alpha", "thresholds", "words"),
+    [
+        (0.3, cl.grid(0.99, 0.01, 0.01), "The walk stopped at the first threshold that failed"),
+        (0.3, [0.95, 0.9], "Every threshold passed; the cut is the last of them."),
+    ],
+)
+def test_the_page_says_how_the_walk_ended(alpha, thresholds, words):
+    assert words in text_of(
+        cl.report.page(cl.calibrate(CALIBRATION, loss=LOSS, alpha=alpha, delta=0.1, thresholds=thresholds))
+    )
+
+
 def test_an_approximate_certificate_is_marked_first():
     found = cl.calibrate(
         CALIBRATION, loss=LOSS, alpha=0.3, delta=0.1, evidence=cl.evidence.Normal(), thresholds=cl.grid(0.8, 0.3, 0.01)

@@ -10,11 +10,11 @@ from cutline import statements
 from cutline._version import __version__
 from cutline.auditing import Audit
 from cutline.certificate import Abstention, Certificate
-from cutline.report.numbers import bound_at_cut, readable, share
+from cutline.report.numbers import LONGEST, bound_at_cut, readable, share
 
 Rows = tuple[tuple[str, ...], ...]
 WORDS = {"confirmed": "Confirmed", "holds": "Holds", "inconclusive": "Inconclusive", "above": "Above alpha"}
-LONGEST_VALUE = 300
+LONGEST_LINE = 2000  # of a statement; none that is written here is as long
 LONGEST_NUMBER = 7  # characters of a threshold in a headline
 
 
@@ -54,7 +54,9 @@ def words_of(certificate: Certificate | Abstention, audit: Audit | None) -> Word
         headline="No threshold was certified" if abstained else _headline(certificate)[0],
         rule="" if abstained else _headline(certificate)[1],
         exact="" if abstained or _short(certificate) == _full(certificate) else _full(certificate),
-        summary=readable(certificate.refusal.reason) if abstained else _in_one_sentence(certificate),
+        summary=readable(certificate.refusal.reason, longest=LONGEST_LINE)
+        if abstained
+        else _in_one_sentence(certificate),
         promise=_what_to_do(certificate) if abstained else tuple(statements.promise(certificate).split("\n")),
         not_promised=() if abstained else tuple(statements.not_promised(certificate)),
         would_help=_would_help(certificate) if abstained else (),
@@ -101,7 +103,7 @@ def _in_one_sentence(certificate: Certificate) -> str:
 
 def _what_to_do(abstention: Abstention) -> tuple[str, ...]:
     head = abstention.statement().split("\n\nWhat would help:")[0]
-    return tuple(readable(line) for line in head.split("\n"))
+    return tuple(readable(line, longest=LONGEST_LINE) for line in head.split("\n"))
 
 
 def _would_help(abstention: Abstention) -> tuple[str, ...]:
@@ -132,7 +134,7 @@ def _tiles(certificate: Certificate | Abstention, audit: Audit | None) -> Iterat
     size = audit.sizes.mean if audit else certificate.mean_size
     note = "on average" if audit is None else "median {1:g}, quartiles {0:g} and {2:g}".format(*audit.sizes.quartiles)
     yield Tile(name="Items per list", value=f"{size:.1f}", note=note)
-    given = f"the others have a risk of {statements.percent(of.risk_given_nonempty)}"
+    given = f"the others have a risk of {statements.percent(of.risk_given_nonempty)}" if of.share_nonempty else "all"
     yield Tile(name="Empty lists", value=statements.percent(1 - of.share_nonempty), note=given)
 
 
@@ -185,7 +187,7 @@ def _spoken(value: Any) -> str:
         text = ", ".join(few) if len(listed) <= 4 else f"{', '.join(few[:2])} … {few[-1]} ({len(listed):,} values)"
     else:
         text = "none" if value is None else "yes" if value is True else "no" if value is False else str(value)
-    return readable(text) if len(text) <= LONGEST_VALUE else f"{readable(text)} ({len(text):,} characters)"
+    return readable(text) if len(text) <= LONGEST else f"{readable(text)} ({len(text):,} characters)"
 
 
 def _others() -> str:
