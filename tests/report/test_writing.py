@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import subprocess
 import sys
 
 import msgspec
@@ -188,6 +189,17 @@ def test_an_audit_of_another_certificate_is_refused():
     other = cl.calibrate(CALIBRATION, loss=LOSS, alpha=0.2, delta=0.1)
     with pytest.raises(InputError, match="audit must be of this certificate"):
         cl.report.page(other, audit=audit())
+
+
+def test_an_audit_of_other_queries_is_refused():
+    with pytest.raises(InputError, match="audit must be of the held_out queries, 10 of them, got one of 800"):
+        cl.report.page(certificate(), audit=audit(), held_out=HELD_OUT[:10])
+
+
+def test_importing_the_report_loads_no_library_that_draws():
+    code = "import sys, cutline.report; print({'altair', 'vl_convert', 'jinja2'} & set(sys.modules))"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "set()\n"
 
 
 def test_queries_that_did_not_calibrate_are_refused_as_calibration():
