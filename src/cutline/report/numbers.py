@@ -28,10 +28,10 @@ LONGEST = 160  # characters of a name
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
-def readable(value: object) -> str:
+def readable(value: object, *, longest: int = LONGEST) -> str:
     """Someone's text as a page may show it: on one line, nothing in it that cannot be seen or turns the line around."""
     text = " ".join(UNSEEN.sub("\ufffd", " ".join(str(value).split())).split())
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def curve_rows(certificate: Certificate | Abstention, held_out: Queries | None = None) -> list[dict[str, Any]]:
@@ -85,7 +85,8 @@ def bound_at_cut(certificate: Certificate | Abstention) -> float:
         return certificate.alpha
     if certificate.abstention is not None:
         return points[0][1]
-    bound = min(points, key=lambda point: abs(point[0] - certificate.threshold))[1]
+    passed = [point for point in points if point[1] <= certificate.alpha]  # an exact walk ends just before what failed
+    bound = min(passed or points, key=lambda point: abs(point[0] - certificate.threshold))[1]
     return min(bound, certificate.alpha)
 
 

@@ -102,9 +102,7 @@ def _end_of_walk(certificate: Certificate | Abstention) -> str:
         return "No threshold passed."
     if certificate.sequence.name != "fixed":
         return "The cut is the farthest threshold that passed."
-    last = certificate.curve.threshold[-1]
-    failed = last < certificate.threshold if certificate.loss.safe_end == "high" else last > certificate.threshold
-    if not failed:
+    if certificate.curve.bound[-1] <= certificate.alpha:
         return "Every threshold passed; the cut is the last of them."
     return "The walk stopped at the first threshold that failed; the cut is the last one before."
 
