@@ -37,6 +37,7 @@ pytestmark = [
 LOSS = cl.FalseDiscovery(cl.Grade(at_least=3))
 GRID = cl.grid(0.95, 0.05, 0.05)
 PARTS = 3
+FLAGS = ["--alpha", "0.35", "--delta", "0.1", "--good-at-least", "3"]
 
 
 @pytest.fixture(scope="session")
@@ -108,14 +109,14 @@ def test_no_query_is_split_and_partitions_without_any_add_nothing(
 ) -> None:
     from pyspark.sql import functions
 
-    from cutline.spark.frames import reading_of, runs_of, together
+    from cutline.spark.frames import FrameRows, reading_of, together
 
     few = rows.filter(pa.compute.is_in(rows.column("query_id"), pa.array(rows.column("query_id")[:1].to_pylist())))
     frame = frame_of(spark, saved(few, tmp_path / "few")).repartition(7)
     local = cl.RiskCurve.empty(loss=LOSS, thresholds=GRID).add(cl.Queries.from_frame(few))
     assert same(risk_curve(frame, loss=LOSS, thresholds=GRID), local)
     scattered = frame_of(spark, folder).repartition(7)
-    runs = together(runs_of(scattered, reading_of(scattered, None, vectors=False)), "query", "place")
+    runs = together(FrameRows(scattered, reading_of(scattered, None, vectors=False)).runs(), "query", "place")
     found = runs.select("query", functions.spark_partition_id().alias("part")).distinct().collect()
     assert len(found) == len({row.query for row in found}) == 150
     assert len({row.part for row in found}) == PARTS
@@ -260,22 +261,23 @@ def test_apply_keeps_the_rows_that_one_machine_keeps(
         assert found.column("win_rate").null_count == 0
 
 
+@pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_where_sizes_cut_through_ties_the_order_of_files_and_rows_decides(
-    spark: Any, rows: pa.Table, tmp_path: Path
+    spark: Any, rows: pa.Table, tmp_path: Path, form: str
 ) -> None:
-    from cutline.spark.files import frame_of as frame_of_files
-
-    tied = rows.set_column(rows.column_names.index("score"), "score", pa.array(np.full(len(rows), 0.5)))
-    pieces: dict[str, Any] = {"loss": LOSS, "thresholds": GRID, "sets": cl.Threshold(max_size=2)}
-    folder = saved(tied.slice(0, 1_000), tmp_path / "tied", files=3)
-    pq.write_table(tied.slice(1_000), folder / "part-9.parquet", row_group_size=300)  # the largest, and the last
-    frame, _ = frame_of_files(spark, folder, ordered=True)
+    plain = rows.drop_columns(["vector"])
+    tied = plain.set_column(plain.column_names.index("score"), "score", pa.array(np.full(len(rows), 0.5)))
+    for number, (start, stop) in enumerate(pairwise([0, 300, 600, 900, len(tied)])):  # the last is the largest
+        write = {"parquet": pq.write_table, "csv": pa.csv.write_csv}[form]
+        write(tied.slice(start, stop - start), tmp_path / f"part-{number}.{form}")
+    flags = [*FLAGS, "--max-size", "2", "--thresholds", "0.9,0.5,0.1", "--evidence", "convex", "--alpha", "0.9"]
+    ended = shell("calibrate", tmp_path, *flags, "--engine", "spark", "--json")
     with pytest.warns(CutlineWarning, match="the order of the rows decides"):
-        local = cl.RiskCurve.empty(**pieces).add(cl.Queries.from_frame(tied))
-    assert same(risk_curve(frame, **pieces), local)
-
-
-FLAGS = ["--alpha", "0.35", "--delta", "0.1", "--good-at-least", "3"]
+        local = cl.calibrate(
+            cl.Queries.from_frame(tied), loss=LOSS, alpha=0.9, delta=0.1, thresholds=[0.9, 0.5, 0.1],
+            sets=cl.Threshold(max_size=2), evidence=cl.evidence.Convex(),
+        )  # fmt: skip
+    assert ended.json["seal"] == local.seal
 
 
 @pytest.mark.parametrize("form", ["folder", "pattern", "csv"])
@@ -302,13 +304,13 @@ def test_the_command_refuses_in_one_line(spark: Any, rows: pa.Table, tmp_path: P
     had = names_in(tmp_path)
     output = ["-o", tmp_path / "cert.json"]
     ended = shell("calibrate", bad, *spark_flags, *output)
-    assert refused(ended, "bad, row", "is missing or NaN", folder=tmp_path, had=had)
+    assert refused(ended, "part-1.parquet, row", "is missing or NaN", folder=tmp_path, had=had)
     cells = tmp_path / "words.csv"
     cells.write_text("query_id,item_id,score,label\nq1,d1,0.5,3\nq1,d2,high,0\n")
     ended = shell("calibrate", cells, *spark_flags)
     assert refused(ended, "words.csv, row 2 of partition 1: the score is the text 'high'")
     (bad / "part-1.parquet").write_bytes((bad / "part-1.parquet").read_bytes()[:-100])
-    assert refused(shell("calibrate", bad, *spark_flags), "Spark gave up:", "part-1.parquet")
+    assert refused(shell("calibrate", bad, *spark_flags), "part-1.parquet cannot be read")
     assert refused(shell("calibrate", tmp_path / "nothing.parquet", *spark_flags), "cannot be read")
     assert refused(shell("calibrate", cells, *spark_flags, "--labels", cells), "--labels is not read on Spark")
     assert refused(shell("calibrate", cells, *FLAGS, "--master", "local[2]"), "--master belongs to --engine spark")
