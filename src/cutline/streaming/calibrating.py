@@ -218,8 +218,8 @@ class _FirstPass:
         evidence = default_evidence(1) if self.terms.evidence is None else self.terms.evidence
         raise InputError(
             f"{self.stream.name}: {evidence.name} evidence keeps up to {self.terms.most:,} queries in memory, and "
-            f"the first {self.n:,} take {self.bytes >> 20:,} MiB of it already; give it more --memory, or fewer queries "
-            f"to keep with --sample {self.n // 2}"
+            f"the first {self.n:,} take {self.bytes >> 20:,} MiB of it; give it more --memory, or fewer queries to "
+            f"keep, as --sample {self.n // 2}"
         )
 
 
