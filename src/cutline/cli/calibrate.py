@@ -25,6 +25,7 @@ def calibrate(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="CERT", help="Where the certificate goes, as JSON.")
     ] = None,
+    sample: options.Sample = 200_000,
     json: options.Json = False,
 ) -> int:
     """Example: cutline calibrate bm25.run --labels qrels.txt --alpha 0.3 --delta 0.1 --good-at-least 2 -o cert.json
@@ -40,10 +41,16 @@ def calibrate(
         check_levels(alpha=[alpha], delta=delta)
         if output is not None:
             check_output(output, inputs)
-        gathered = inputs.judged(vectors=promise.diverse is not None)
-        with working("Calibrating"):
-            certificate = certify(gathered.queries, **settings)
-        return _conclude(certificate, output, notes, inputs.told(gathered), json=json)
+        if inputs.in_chunks:
+            from cutline.cli import streams
+
+            certificate, told = streams.calibrated(inputs, settings, sample)
+        else:
+            gathered = inputs.judged(vectors=promise.diverse is not None)
+            with working("Calibrating"):
+                certificate = certify(gathered.queries, **settings, most_queries=sample)
+            told = inputs.told(gathered)
+        return _conclude(certificate, output, notes, told, json=json)
 
 
 def _conclude(

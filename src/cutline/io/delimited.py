@@ -48,12 +48,12 @@ def tsv_names(source: Source) -> list[str]:
 
 def write_csv(sheet: Sheet, file: BinaryIO) -> None:
     """Quoted only where a text holds what would end its cell."""
-    _write(sheet, file, ",")
+    write_cells(sheet, file, ",")
 
 
 def write_tsv(sheet: Sheet, file: BinaryIO) -> None:
     """The same between tabs."""
-    _write(sheet, file, "\t")
+    write_cells(sheet, file, "\t")
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,13 +267,14 @@ def refuse_text(where: str, role: str, cell: str) -> None:
     raise InputError(f"{where}: the {WORDS[role]} is the text {shown(cell)}; {fix}")
 
 
-def _write(sheet: Sheet, file: BinaryIO, delimiter: str) -> None:
+def write_cells(sheet: Sheet, file: BinaryIO, delimiter: str, *, header: bool = True) -> None:
+    """The rows as cells, below a line that names the columns."""
     nested = [field.name for field in sheet.table.schema if pa.types.is_nested(field.type)]
     if nested:
         raise InputError(f"column {nested[0]!r} holds lists, which text cells cannot; write .parquet or .jsonl")
     table = widened(sheet.table)
     plain: Any = "none" if _is_plain(table, delimiter) else "needed"
-    options = pacsv.WriteOptions(delimiter=delimiter, quoting_style=plain, quoting_header=plain)
+    options = pacsv.WriteOptions(include_header=header, delimiter=delimiter, quoting_style=plain, quoting_header=plain)
     pacsv.write_csv(table, file, options)
 
 

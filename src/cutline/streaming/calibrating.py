@@ -156,14 +156,14 @@ class _FirstPass:
         lot = self.reader(chunk)
         if not len(lot.queries):
             nothing = Glance(cautions=Cautions(), lengths={}, fingerprint=(0, 0), left_out=lot.left_out, judged=0)
-            return replace_queries(lot), nothing
+            return lot.without_rows(), nothing
         if self.keeping:
             glance = Glance(
                 cautions=Cautions(queries=len(lot.queries), items=lot.queries.n_items), lengths={}, fingerprint=(0, 0),
                 left_out=lot.left_out, judged=lot.judged, queries=lot.queries,
             )  # fmt: skip
             return lot, glance
-        return replace_queries(lot), self._summed(lot.queries, lot.left_out, lot.judged)
+        return lot.without_rows(), self._summed(lot.queries, lot.left_out, lot.judged)
 
     def _summed(self, queries: Queries, left_out: int, judged: int) -> Glance:
         terms = self.terms
@@ -337,14 +337,6 @@ def _below(reader: Reader, seed: int, salt: str, limit: np.uint64, chunk: Any) -
         one.update(text.encode("utf-8", "surrogatepass"))
         heads += one.digest()[:8]
     return queries.select(np.flatnonzero(np.frombuffer(bytes(heads), ">u8").astype(np.uint64) <= limit))
-
-
-def replace_queries(lot: Lot) -> Lot:
-    """A lot without its queries, so that memory does not hold them."""
-    return replace(lot, queries=NO_QUERIES, sheet=lot.sheet)
-
-
-NO_QUERIES = Queries(np.empty(0), np.zeros(1, np.int64), np.empty(0), None, np.empty(0, object))
 
 
 def joined_queries(parts: list[Queries]) -> Queries:

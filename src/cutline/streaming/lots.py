@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from cutline._frames import values_of_column, vectors_of_column
 from cutline.errors import InputError
 from cutline.io.gathering import NOWHERE
-from cutline.io.sheets import Sheet, Texts, texts_of
+from cutline.io.sheets import Sheet, Texts
 from cutline.io.vectors import VectorTable
 from cutline.queries import Queries
 from cutline.streaming.chunks import Chunk
@@ -27,7 +27,6 @@ class Lot:
     `met` says which of the judgments' queries came."""
 
     queries: Queries
-    sheet: Sheet
     left_out: int = 0
     met: Integers | None = None
     example: str = ""
@@ -37,6 +36,10 @@ class Lot:
         """How many items have a label."""
         labels = self.queries.labels
         return 0 if labels is None else len(labels) - int(np.count_nonzero(np.isnan(labels)))
+
+    def without_rows(self) -> Lot:
+        """What there is to tell of it, without what takes memory."""
+        return replace(self, queries=NO_QUERIES)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -69,9 +72,9 @@ class Reader:
         columns = {name: values_of_column(sheet.table.column(name)) for name in self.columns}
         queries = Queries(scores, chunk.starts, labels, vectors, ids, None, columns, vector_rows=rows)
         if met is None or bool((met >= 0).all()):
-            return Lot(queries=queries, sheet=sheet, met=met, example=str(ids[0]))
+            return Lot(queries=queries, met=met, example=str(ids[0]))
         few = queries.select(met >= 0)
-        return Lot(queries=few, sheet=sheet, left_out=len(queries) - len(few), met=met, example=str(ids[0]))
+        return Lot(queries=few, left_out=len(queries) - len(few), met=met, example=str(ids[0]))
 
     def _roles(self, chunk: Chunk) -> dict[str, str]:
         names = chunk.piece.table.column_names
@@ -82,6 +85,10 @@ class Reader:
             return self.vectors.vectors, self.vectors.rows_for(sheet)
         if not self.vectors:
             return None, None
+        if not sheet.has("vector"):
+            raise InputError(
+                f"{sheet.source} has no vectors, which diverse lists need; pass vectors=, a column of lists or a file"
+            )
         return vectors_of_column(sheet.roles["vector"], sheet.column("vector")), None
 
 
@@ -93,6 +100,4 @@ def _refuse_repeats(sheet: Sheet, starts: Integers, items: Texts) -> None:
         sheet.refuse_repeat(one, other)
 
 
-def ids_of(chunk: Chunk) -> Texts:
-    """The ids of the queries as text."""
-    return texts_of(chunk.ids)
+NO_QUERIES = Queries(np.empty(0), np.zeros(1, np.int64), np.empty(0), None, np.empty(0, object))

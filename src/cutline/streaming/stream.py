@@ -20,7 +20,7 @@ from cutline.io.tables import kept_columns, roles_of
 from cutline.streaming import parquet, text
 from cutline.streaming.buckets import DEEPEST, MOST, Bucket, bucketed, chunk_of_bucket, parts_of_bucket
 from cutline.streaming.chunks import Chunk, chunks_of, decoded, worked
-from cutline.streaming.files import STREAMED, Stamp, files_of, stamped
+from cutline.streaming.files import STREAMED, Stamp, files_of, is_many, stamped
 from cutline.streaming.ids import Met, ScatteredError
 from cutline.streaming.parts import Part, Share
 from cutline.streaming.scratch import scratch
@@ -176,11 +176,23 @@ def _found(
     return made(roles=roles, columns=kept, schema=None, cells=cells)
 
 
-def size_in_memory(path: Path, columns: Sequence[str] | None = None) -> int:
-    """About how many bytes the rows of a file take when they are read whole."""
+def reads_in_chunks(path: Path, format: str | None, memory: int | None) -> bool:
+    """Whether a path is read in chunks: several files, or one whose rows would take more than a quarter of the
+    memory."""
+    if is_many(path):
+        return True
+    if not path.is_file() or not path.stat().st_size:
+        return False
     source = source_of(path)
-    form = format_to_read(source, None, flag="--format")
-    if form.name == "parquet" and not source.gzipped:
-        names = list(parquet.schema_of(source).names) if columns is None else columns
-        return parquet.uncompressed(source, names)
-    return path.stat().st_size * (8 if source.gzipped else 2)
+    form = format_to_read(source, format, flag="--format").name
+    if form not in STREAMED or (form == "parquet" and source.gzipped):
+        return False
+    return _size(source, form) > (MEMORY if memory is None else memory) // 4
+
+
+def _size(source: Source, form: str) -> int:
+    """About how many bytes the rows of a file take when they are read whole."""
+    written = source.path.stat().st_size
+    if form == "parquet":
+        return parquet.uncompressed(source, list(parquet.schema_of(source).names))
+    return written * (8 if source.gzipped else 2)
