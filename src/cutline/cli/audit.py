@@ -39,16 +39,20 @@ def audit(
         found, inputs = load(certificate), files.inputs()
         if output is not None:
             check_output(output, inputs, certificate)
-        gathered = inputs.judged(by=by or (), vectors=found.sets.needs_vectors)
-        with working("Auditing"):
-            verdict = look(found, gathered.queries, by=by)
+        if inputs.in_chunks:
+            from cutline.cli import streams
+
+            verdict, told = streams.audited(inputs, found, by or ())
+        else:
+            gathered = inputs.judged(by=by or (), vectors=found.sets.needs_vectors)
+            with working("Auditing"):
+                verdict = look(found, gathered.queries, by=by)
+            told = inputs.told(gathered)
         content = {**verdict.to_dict(), "statement": verdict.statement()}
         if output is not None:
             write_whole(output, as_json(content))
         if json:
-            say_json(
-                {**content, "saved": None if output is None else str(output), "read": inputs.told(gathered)}, notes
-            )
+            say_json({**content, "saved": None if output is None else str(output), "read": told}, notes)
         else:
-            say(repr(verdict), "", inputs.told(gathered), *([] if output is None else [f"Saved to {output}."]))
+            say(repr(verdict), "", told, *([] if output is None else [f"Saved to {output}."]))
     return ABOVE if verdict.verdict == "above" else 0

@@ -26,6 +26,7 @@ def calibrate(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="CERT", help="Where the certificate goes, as JSON.")
     ] = None,
+    sample: options.Sample = 200_000,
     engine: options.EngineFlag = "local",
     master: options.Master = None,
     json: options.Json = False,
@@ -45,12 +46,17 @@ def calibrate(
         if output is not None:
             check_output(output, inputs)
         if engine == "spark":
-            on_spark, told = calibrate_on_spark(inputs, master, settings)
-            return _conclude(on_spark, output, notes, told, json=json)
-        gathered = inputs.judged(vectors=promise.diverse is not None)
-        with working("Calibrating"):
-            certificate = certify(gathered.queries, **settings)
-        return _conclude(certificate, output, notes, inputs.told(gathered), json=json)
+            certificate, told = calibrate_on_spark(inputs, master, {**settings, "most_queries": sample})
+        elif inputs.in_chunks:
+            from cutline.cli import streams
+
+            certificate, told = streams.calibrated(inputs, settings, sample)
+        else:
+            gathered = inputs.judged(vectors=promise.diverse is not None)
+            with working("Calibrating"):
+                certificate = certify(gathered.queries, **settings, most_queries=sample)
+            told = inputs.told(gathered)
+        return _conclude(certificate, output, notes, told, json=json)
 
 
 def _conclude(

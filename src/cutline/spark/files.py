@@ -6,7 +6,6 @@ path, and no row passes through Java before it is packed.
 
 from __future__ import annotations
 
-import glob
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from cutline.io.sources import Source, reading, source_of
 from cutline.spark import packing
 from cutline.spark.frames import RUNS, Frame, FrameRows, Rows, mapped, reading_of, roles_in
 from cutline.spark.packing import Batches, Reading
+from cutline.streaming.files import files_of
 
 PARQUET, CELLS = (".parquet", ".pq"), {".csv": ",;\t", ".tsv": "\t"}
 TASKS = 8  # per core, at most
@@ -47,27 +47,14 @@ def rows_of(
 
 def files_at(path: Path) -> list[Path]:
     """The files that a name stands for, in the order of their names, all of one form."""
-    if path.is_dir():
-        inside = sorted(each for each in path.rglob("*") if each.is_file() and not _hidden(each.relative_to(path)))
-        files = [each for each in inside if suffix_of(each) in (*PARQUET, *CELLS)]
-    elif not path.exists() and glob.has_magic(str(path)):
-        below = str(path.relative_to(path.anchor))
-        files = sorted(each for each in Path(path.anchor or ".").glob(below) if each.is_file())
-    else:
-        files = [source_of(path).path]
-    if not files:
-        raise InputError(f"{shortened(path)}: no parquet and no CSV files there; check the path")
+    files = files_of(path)
     for file in files:
         if suffix_of(file) not in (*PARQUET, *CELLS) or (suffix_of(file) in PARQUET and file.suffix == ".gz"):
             raise InputError(f"{shortened(file)}: Spark reads .parquet, .csv and .tsv here; leave --engine spark out")
         if (suffix_of(file) in CELLS) != (suffix_of(files[0]) in CELLS):
             raise InputError(f"{shortened(path)} has parquet and CSV files; name those of one form")
+        source_of(file)
     return files
-
-
-def _hidden(path: Path) -> bool:
-    """What Spark and others leave beside the data, as _SUCCESS and .crc files."""
-    return any(part.startswith(("_", ".")) for part in path.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +115,8 @@ class ParquetRows:
 
         def task(numbers: Batches) -> Batches:
             for batch in numbers:
-                for number in batch.column(0).to_pylist():
+                numbered: list[int] = batch.column(0).to_pylist()
+                for number in numbered:
                     yield from work(number, parts[number])
 
         most = TASKS * int(self.spark.sparkContext.defaultParallelism)
