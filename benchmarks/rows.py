@@ -7,6 +7,7 @@ from functools import partial
 from itertools import cycle
 from typing import Any
 
+import clusters
 import diverse
 import numpy as np
 import peers
@@ -158,4 +159,5 @@ GROUPS: dict[str, Callable[[bool], list[Row]]] = {
     "files": files,
     "rankers": rankers,
     "features": features,
+    "spark": clusters.spark,
 }
