@@ -97,16 +97,18 @@ def walked(certificate: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def algorithm(which: Callable[..., peers.Stop], lists: Lists, *, alpha: float = ALPHA) -> Callable[[], peers.Stop]:
+def algorithm(
+    which: Callable[..., peers.Stop], lists: Lists, *, alpha: float = ALPHA, thresholds: Any = FINE
+) -> Callable[[], peers.Stop]:
     """A call of a peer's walk, ready to be timed. It is told which items are bad; cutline finds out itself."""
-    return partial(which, lists.scores, lists.bad, alpha=alpha, delta=DELTA, thresholds=FINE)
+    return partial(which, lists.scores, lists.bad, alpha=alpha, delta=DELTA, thresholds=thresholds)
 
 
 def check_agreement(lists: Lists, queries: cl.Queries) -> None:
-    """Hoeffding in cutline must stop where both NumPy versions stop: as many tests, the same threshold."""
+    """Hoeffding in cutline must stop where the NumPy versions stop: as many tests, the same threshold."""
     certificate = calibration(queries, cl.evidence.Hoeffding())()
     ours = peers.Stop(threshold=certificate.threshold, tested=certificate.tested)
-    for which in (peers.literal, peers.careful):
+    for which in (peers.literal, peers.careful, peers.histogram):
         theirs = algorithm(which, lists)()
         if theirs != ours:
             shape = "{:,} × {}".format(*lists.outputs.shape)

@@ -54,6 +54,44 @@ def careful(scores: Floats, bad: Flags, *, alpha: float, delta: float, threshold
     return Stop(threshold=certified, tested=len(thresholds))
 
 
+def histogram(scores: Floats, bad: Flags, *, alpha: float, delta: float, thresholds: Floats) -> Stop:
+    """The same with no walk at all: the step of each item, counts of (query, step), and running sums of them give the
+    share of bad items at every threshold, a thousand queries at a time."""
+    width = math.sqrt(math.log(1 / delta) / (2 * len(scores)))
+    columns = len(thresholds) + 1
+    total = np.zeros(len(thresholds))
+    for start in range(0, len(scores), 1_000):
+        here, wrong = scores[start : start + 1_000], bad[start : start + 1_000]
+        cells = np.searchsorted(-thresholds, -here) + columns * np.arange(len(here))[:, None]
+        sizes, found = (
+            np.cumsum(np.bincount(each, minlength=columns * len(here)).reshape(-1, columns)[:, :-1], axis=1)
+            for each in (cells.ravel(), cells[wrong])
+        )
+        total += (found / np.maximum(sizes, 1)).sum(axis=0)
+    failed = np.flatnonzero(total / len(scores) + width > alpha)
+    last = int(failed[0]) if len(failed) else len(thresholds)
+    return Stop(threshold=float(thresholds[last - 1]) if last else None, tested=min(last + 1, len(thresholds)))
+
+
+def bentkus(scores: Floats, bad: Flags, *, alpha: float, delta: float, thresholds: Floats) -> Stop:
+    """The tuned walk with the p-value of Hoeffding and Bentkus, from SciPy, at each threshold."""
+    from scipy.special import rel_entr
+    from scipy.stats import binom
+
+    ones, n = np.ones(scores.shape[1], np.float32), len(scores)
+    certified = None
+    for tested, threshold in enumerate(thresholds, start=1):
+        chosen = scores >= threshold
+        found = (chosen & bad).astype(np.float32) @ ones
+        total = float((found.astype(np.float64) / np.maximum(chosen.astype(np.float32) @ ones, 1)).sum())
+        risk = min(total / n, alpha)
+        hoeffding = math.exp(-n * float(rel_entr(risk, alpha) + rel_entr(1 - risk, 1 - alpha)))
+        if min(hoeffding, math.e * float(binom.cdf(math.ceil(total - 1e-9), n, alpha))) > delta:
+            return Stop(threshold=certified, tested=tested)
+        certified = float(threshold)
+    return Stop(threshold=certified, tested=len(thresholds))
+
+
 def mapie(scores: Floats, good: npt.NDArray[np.int64], *, alpha: float, delta: float, thresholds: Floats) -> float:
     """The threshold of MAPIE's precision control for several labels (Learn then Test); each item is one label.
 

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import cycle
 from typing import Any
 
+import clusters
 import diverse
 import numpy as np
 import peers
@@ -32,6 +33,7 @@ def as_given(_: bool) -> list[Row]:
     beside, literal = interleaved({"Convex": convex, "literal Algorithm 1": algorithm(peers.literal, lists)}, rounds=7)
     ours, sort = interleaved({"Convex": convex, "np.sort": partial(np.sort, flat)}, rounds=31)
     again, careful = interleaved({"Convex": convex, "tuned Algorithm 1": algorithm(peers.careful, lists)}, rounds=7)
+    once_more, counted = interleaved({"Convex": convex, "NumPy histogram": algorithm(peers.histogram, lists)}, rounds=3)
     (steady,) = interleaved({"Convex": convex}, rounds=31)
     (anew,) = interleaved({"Convex": lambda: calibration(lists.queries(scores), cl.evidence.Convex())()}, rounds=31)
     what, walk = "Convex, 100,000 × 24", walked(convex())
@@ -39,6 +41,7 @@ def as_given(_: bool) -> list[Row]:
         Row(what=what, ours=beside, peer=literal, least_ratio=60, target="≥ 60×", walk=walk),
         Row(what=what, ours=ours, peer=sort, least_ratio=2, target="≥ 2× (half its time)", walk=walk),
         Row(what=what, ours=again, peer=careful, walk=walk),
+        Row(what=what, ours=once_more, peer=counted, least_ratio=1, target="> 1×", walk=walk),
         Row(what=what, ours=ours, peer=plain_sort(flat, rounds=7), walk=walk),
         Row(what=what + ", back to back", ours=steady, walk=walk),
         Row(what=what + ", from arrays, back to back", ours=anew, walk=walk),
@@ -99,10 +102,17 @@ def betting(_: bool) -> list[Row]:
     }
     ours, literal, careful = interleaved(jobs, rounds=21)
     what, walk = "Betting, 8,000 × 24", walked(ours_at())
+    each = len(queries) * walk["tested"] / 1e9
+    step = Timing(name="Betting", samples=[sample / each for sample in ours.samples])
+    coarse = calibration(queries, cl.evidence.Betting(), thresholds=COARSE)
+    beside = {"Betting": coarse, "Hoeffding-Bentkus in NumPy": algorithm(peers.bentkus, lists, thresholds=COARSE)}
+    few, bentkus = interleaved(beside, rounds=21)
     return [
         Row(what=what, ours=ours, most=0.15, target="≤ 0.15 s", walk=walk),
         Row(what=what, ours=ours, peer=literal, least_ratio=1, target="> 1×", walk=walk),
         Row(what=what, ours=ours, peer=careful, walk=walk),
+        Row(what=what + ", 99 thresholds", ours=few, peer=bentkus, walk=walked(coarse())),
+        Row(what=what + ", per query and threshold", ours=step, unit="ns", most=28, target="≤ 28 ns", walk=walk),
     ]
 
 
@@ -158,4 +168,5 @@ GROUPS: dict[str, Callable[[bool], list[Row]]] = {
     "files": files,
     "rankers": rankers,
     "features": features,
+    "spark": clusters.spark,
 }

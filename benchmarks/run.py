@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import scaling
 from clock import Neighbours, machine
 from lists import SEED
 from measures import ALPHA, DELTA, DisagreementError
@@ -111,6 +112,10 @@ def asked() -> argparse.Namespace:
     parser.add_argument(
         "--quick", action="store_true", help="fewer queries for MAPIE, whose row is then not judged; writes no file"
     )
+    parser.add_argument(
+        "--scaling", nargs="?", type=float, const=1e8, metavar="ROWS",
+        help="time and memory against rows instead, up to so many (default 1e8); writes scaling.json and scaling.svg",
+    )  # fmt: skip
     given = parser.parse_args()
     given.groups = [name for name in given.only.split(",") if name] or list(GROUPS)
     if unknown := [name for name in given.groups if name not in GROUPS]:
@@ -121,6 +126,8 @@ def asked() -> argparse.Namespace:
 def main() -> int:
     """Measure, print and keep."""
     given, console = asked(), Console(width=None if sys.stdout.isatty() else 160)
+    if given.scaling is not None:
+        return scaling.main(int(given.scaling))
     rows: list[dict[str, Any]] = []
     others: dict[str, float | None] = {}
     for name in given.groups:

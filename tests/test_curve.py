@@ -329,3 +329,30 @@ def test_a_chunk_that_cannot_be_judged_is_refused_by_name():
     empty = cl.RiskCurve.empty(loss=cl.FalseDiscovery(cl.Grade(1, unjudged="error")), thresholds=SMALL)
     with pytest.raises(InputError, match=r"labels are missing for 1 of 1 items, first in query 0 at position 0"):
         empty.add(table([(0.5, np.nan)]))
+
+
+@given(drawn_curves())
+def test_a_state_brings_the_sums_to_another_process(drawn: tuple[cl.Queries, cl.RiskCurve]) -> None:
+    queries, empty = drawn
+    assume(judged(queries))
+    curve = empty.add(queries)
+    assert content(empty.with_state(curve.state())) == content(curve)
+    assert empty.with_state(curve.state()).n_judged == curve.n_judged
+    assert empty.with_state(curve.state()).vector_width == curve.vector_width
+
+
+def test_a_state_of_something_else_is_refused() -> None:
+    empty = cl.RiskCurve.empty(loss=LOSS, thresholds=SMALL)
+    state = empty.add(table([(0.5, 1.0)])).state()
+    others = [
+        cl.RiskCurve.empty(loss=cl.FalseDiscovery(cl.Grade(2)), thresholds=SMALL),
+        cl.RiskCurve.empty(loss=LOSS, thresholds=SMALL[1:]),
+        cl.RiskCurve.empty(loss=LOSS, thresholds=[1.0, 0.74, 0.5, 0.25, 0.0]),
+        cl.RiskCurve.empty(loss=LOSS, thresholds=SMALL, sets=cl.Threshold(max_size=3)),
+    ]
+    for other in others:
+        with pytest.raises(InputError, match="state must be that of a curve with the same thresholds, loss, scoring"):
+            other.with_state(state)
+    for spoiled in (state[:-3], b"", pickle.dumps({})):
+        with pytest.raises(InputError, match="state must be the bytes that"):
+            empty.with_state(spoiled)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -37,6 +38,8 @@ pytestmark = [
 LOSS = cl.FalseDiscovery(cl.Grade(at_least=3))
 GRID = cl.grid(0.95, 0.05, 0.05)
 PARTS = 3
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "scale.md"
+FLAGS = ["--alpha", "0.35", "--delta", "0.1", "--good-at-least", "3"]
 
 
 @pytest.fixture(scope="session")
@@ -108,14 +111,14 @@ def test_no_query_is_split_and_partitions_without_any_add_nothing(
 ) -> None:
     from pyspark.sql import functions
 
-    from cutline.spark.frames import reading_of, runs_of, together
+    from cutline.spark.frames import FrameRows, reading_of, together
 
     few = rows.filter(pa.compute.is_in(rows.column("query_id"), pa.array(rows.column("query_id")[:1].to_pylist())))
     frame = frame_of(spark, saved(few, tmp_path / "few")).repartition(7)
     local = cl.RiskCurve.empty(loss=LOSS, thresholds=GRID).add(cl.Queries.from_frame(few))
     assert same(risk_curve(frame, loss=LOSS, thresholds=GRID), local)
     scattered = frame_of(spark, folder).repartition(7)
-    runs = together(runs_of(scattered, reading_of(scattered, None, vectors=False)), "query", "place")
+    runs = together(FrameRows(scattered, reading_of(scattered, None, vectors=False)).runs(), "query", "place")
     found = runs.select("query", functions.spark_partition_id().alias("part")).distinct().collect()
     assert len(found) == len({row.query for row in found}) == 150
     assert len({row.part for row in found}) == PARTS
@@ -154,14 +157,41 @@ def test_a_certificate_of_more_queries_than_are_collected_is_that_of_one_machine
     spark: Any, folder: Path, rows: pa.Table, settings: dict[str, Any]
 ) -> None:
     wanted = {"loss": LOSS, "alpha": 0.4, "delta": 0.1, "most_queries": 100, **settings}
-    local = cl.calibrate(cl.Queries.from_frame(rows), **wanted)
-    assert calibrate(frame_of(spark, folder), **wanted).to_dict() == local.to_dict()
+    frame, queries = frame_of(spark, folder), cl.Queries.from_frame(rows)
+    if settings.get("evidence") != cl.evidence.Betting():
+        assert calibrate(frame, **wanted).to_dict() == cl.calibrate(queries, **wanted).to_dict()
+        return
+    with pytest.warns(CutlineWarning, match="betting evidence looks at 100 of 150 queries") as told:
+        assert calibrate(frame, **wanted).to_dict() == cl.calibrate(queries, **wanted).to_dict()
+    assert len(told) == 2  # once for each
 
 
 def test_scores_that_are_thresholds_need_all_queries_in_one_place(spark: Any, folder: Path) -> None:
     wanted: dict[str, Any] = {"loss": LOSS, "alpha": 0.4, "delta": 0.1, "evidence": cl.evidence.Convex()}
     with pytest.raises(InputError, match="thresholds must be a grid where frame has more than 100 queries"):
         calibrate(frame_of(spark, folder), **wanted, thresholds="exact", most_queries=100)
+
+
+def test_the_spark_of_the_page_runs_as_printed(
+    spark: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (example,) = re.findall(r"^```py\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    shutil.copytree(folder, tmp_path / "scores")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"spark": ReadsHere(spark)}
+    exec(example, names)
+    assert names["certificate"].n_queries + names["certificate"].sample == names["curve"].n_queries == 150
+    assert names["cut"].columns[-1] == "rank"
+
+
+class ReadsHere:
+    """A session whose relative paths are those of this process: Java keeps the folder that it was started in."""
+
+    def __init__(self, spark: Any) -> None:
+        self.spark, self.read = spark, self
+
+    def parquet(self, path: str) -> Any:
+        return self.spark.read.parquet(str(Path(path).resolve()))
 
 
 @pytest.mark.parametrize("how", ["killed", "failed"])
@@ -260,22 +290,23 @@ def test_apply_keeps_the_rows_that_one_machine_keeps(
         assert found.column("win_rate").null_count == 0
 
 
+@pytest.mark.parametrize("form", ["parquet", "csv"])
 def test_where_sizes_cut_through_ties_the_order_of_files_and_rows_decides(
-    spark: Any, rows: pa.Table, tmp_path: Path
+    spark: Any, rows: pa.Table, tmp_path: Path, form: str
 ) -> None:
-    from cutline.spark.files import frame_of as frame_of_files
-
-    tied = rows.set_column(rows.column_names.index("score"), "score", pa.array(np.full(len(rows), 0.5)))
-    pieces: dict[str, Any] = {"loss": LOSS, "thresholds": GRID, "sets": cl.Threshold(max_size=2)}
-    folder = saved(tied.slice(0, 1_000), tmp_path / "tied", files=3)
-    pq.write_table(tied.slice(1_000), folder / "part-9.parquet", row_group_size=300)  # the largest, and the last
-    frame, _ = frame_of_files(spark, folder, ordered=True)
+    plain = rows.drop_columns(["vector"])
+    tied = plain.set_column(plain.column_names.index("score"), "score", pa.array(np.full(len(rows), 0.5)))
+    for number, (start, stop) in enumerate(pairwise([0, 300, 600, 900, len(tied)])):  # the last is the largest
+        write = {"parquet": pq.write_table, "csv": pa.csv.write_csv}[form]
+        write(tied.slice(start, stop - start), tmp_path / f"part-{number}.{form}")
+    flags = [*FLAGS, "--max-size", "2", "--thresholds", "0.9,0.5,0.1", "--evidence", "convex", "--alpha", "0.9"]
+    ended = shell("calibrate", tmp_path, *flags, "--engine", "spark", "--json")
     with pytest.warns(CutlineWarning, match="the order of the rows decides"):
-        local = cl.RiskCurve.empty(**pieces).add(cl.Queries.from_frame(tied))
-    assert same(risk_curve(frame, **pieces), local)
-
-
-FLAGS = ["--alpha", "0.35", "--delta", "0.1", "--good-at-least", "3"]
+        local = cl.calibrate(
+            cl.Queries.from_frame(tied), loss=LOSS, alpha=0.9, delta=0.1, thresholds=[0.9, 0.5, 0.1],
+            sets=cl.Threshold(max_size=2), evidence=cl.evidence.Convex(),
+        )  # fmt: skip
+    assert ended.json["seal"] == local.seal
 
 
 @pytest.mark.parametrize("form", ["folder", "pattern", "csv"])
@@ -302,13 +333,13 @@ def test_the_command_refuses_in_one_line(spark: Any, rows: pa.Table, tmp_path: P
     had = names_in(tmp_path)
     output = ["-o", tmp_path / "cert.json"]
     ended = shell("calibrate", bad, *spark_flags, *output)
-    assert refused(ended, "bad, row", "is missing or NaN", folder=tmp_path, had=had)
+    assert refused(ended, "part-1.parquet, row", "is missing or NaN", folder=tmp_path, had=had)
     cells = tmp_path / "words.csv"
     cells.write_text("query_id,item_id,score,label\nq1,d1,0.5,3\nq1,d2,high,0\n")
     ended = shell("calibrate", cells, *spark_flags)
     assert refused(ended, "words.csv, row 2 of partition 1: the score is the text 'high'")
     (bad / "part-1.parquet").write_bytes((bad / "part-1.parquet").read_bytes()[:-100])
-    assert refused(shell("calibrate", bad, *spark_flags), "Spark gave up:", "part-1.parquet")
+    assert refused(shell("calibrate", bad, *spark_flags), "part-1.parquet cannot be read")
     assert refused(shell("calibrate", tmp_path / "nothing.parquet", *spark_flags), "cannot be read")
     assert refused(shell("calibrate", cells, *spark_flags, "--labels", cells), "--labels is not read on Spark")
     assert refused(shell("calibrate", cells, *FLAGS, "--master", "local[2]"), "--master belongs to --engine spark")
@@ -316,7 +347,7 @@ def test_the_command_refuses_in_one_line(spark: Any, rows: pa.Table, tmp_path: P
 
 def test_the_command_needs_no_other_set_up(folder: Path, rows: pa.Table, tmp_path: Path) -> None:
     command = [str(Path(sys.executable).with_name("cutline")), "calibrate", str(folder), *FLAGS, "--engine", "spark"]
-    bare = {name: os.environ[name] for name in ("PATH", "JAVA_HOME") if name in os.environ}
+    bare = {name: os.environ[name] for name in ("PATH", "JAVA_HOME", "JDK_JAVA_OPTIONS") if name in os.environ}
     ended = subprocess.run(
         [*command, "--master", "local[2]", "--json"], env=bare, cwd=tmp_path, capture_output=True, text=True, check=True
     )

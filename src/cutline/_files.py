@@ -12,6 +12,8 @@ from typing import Any, BinaryIO, NoReturn, cast
 from cutline._display import shown
 from cutline.errors import InputError
 
+PART = ".part"
+
 
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
     """Write text whole or not at all."""
@@ -22,14 +24,17 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Generator[BinaryIO]:
     """A file to write under a temporary name beside the path; at the end it is flushed to disk and renamed into place.
-    After an error nothing is left of it."""
+    After an error nothing is left of it; what a run that was killed left there goes first."""
     target = writable(path)
+    _reclaim(target)
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".part")
+        prefix = f"{_hidden(target)}{os.getpid()}."
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=PART)
     except (OSError, ValueError) as error:
         _refuse(path, error)
     try:
         with os.fdopen(handle, "wb") as file:
+            hold(cast(BinaryIO, file))
             yield cast(BinaryIO, file)
             file.flush()
             os.fsync(file.fileno())
@@ -40,6 +45,48 @@ def whole_file(path: str | os.PathLike[str]) -> Generator[BinaryIO]:
     finally:
         with suppress(FileNotFoundError):
             Path(name).unlink()
+
+
+def _hidden(target: Path) -> str:
+    return f".{target.name[:100]}."
+
+
+def _reclaim(target: Path) -> None:
+    """Take away parts of this file that were begun by runs that are no more."""
+    head = _hidden(target)
+    with suppress(OSError):
+        for part in target.parent.iterdir():
+            if part.name.startswith(head) and part.name.endswith(PART):
+                owner = part.name.removeprefix(head).split(".")[0]
+                if is_left_over(owner, part):
+                    part.unlink(missing_ok=True)
+
+
+def hold(file: BinaryIO) -> bool:
+    """Lock a file for as long as it is open; False where another has it, or the system has no such locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def is_left_over(owner: str, lock: Path) -> bool:
+    """Whether what a process began is nobody's: there is no process with this number, and its lock is free."""
+    if not owner.isdecimal() or not lock.exists():
+        return False
+    with lock.open("rb") as file:
+        if not hold(file):
+            return False
+    try:
+        os.kill(int(owner), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def writable(path: object) -> Path:

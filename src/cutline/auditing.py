@@ -14,22 +14,19 @@ from cutline import statements
 from cutline._arrays import counted
 from cutline._display import html_table, text_table
 from cutline._tables import check_is_queries
-from cutline.cautions import cautions_of
 from cutline.certificate import Abstention, Certificate, Findings
 from cutline.cutting import (
-    badness_of,
     check_judged,
-    fingerprint,
     fingerprint_text,
-    judged_labels,
-    lengths_of,
     scores_of,
+    unit_losses,
     units_of,
 )
 from cutline.errors import InputError, warn
-from cutline.evidence import Betting, Convex
+from cutline.evidence import Convex
 from cutline.losses import sums_by_list
 from cutline.sets import Diverse
+from cutline.tallies import SIDE, Cell, Tally, interval, interval_of_sums, named_cells, ones, quantiles, tally_of
 from cutline.variety import Variety, variety_of
 
 if TYPE_CHECKING:
@@ -40,7 +37,6 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Verdict = Literal["confirmed", "holds", "inconclusive", "above"]
 
-SIDE = 0.025  # level of each side of the interval
 SUSPICION = 0.01  # one-sided p-value at or below which the risk counts as above alpha
 MOST_SHOWN = 12  # groups of a column that are printed
 STRATA = ("Short", "Short-Medium", "Medium-Long", "Long")
@@ -164,41 +160,59 @@ def audit(certificate: Certificate | Abstention, queries: Queries, *, by: str | 
     if not len(queries):
         raise InputError("queries must be at least 1 to audit on, got 0")
     slates = certificate.cut(queries)
-    badness = badness_of(queries, certificate.loss.relevance)
-    check_judged(judged_labels(queries))
-    cautions_of(queries, badness, None, certificate.sets).say(certificate.loss)
     scores = scores_of(queries, certificate.scoring)
-    own = fingerprint_text(fingerprint(scores, badness, queries.offsets), lengths_of(np.diff(queries.offsets)))
+    tally = tally_of(certificate, queries, scores, slates.chosen, by=names_of(by))
+    every = np.arange(len(queries))
+    diversity = diversity_at(certificate, queries, scores, slates.chosen, every, resamples=1000)
+    return audit_of(certificate, tally, queries, diversity=diversity)
+
+
+def audit_of(
+    certificate: Certificate | Abstention, tally: Tally, queries: Queries | None, *, diversity: Variety | None = None
+) -> Audit:
+    """The verdict on what was counted. `queries` have the ids of those whose losses the tally has one by one, in the
+    same order; beyond 200,000 of them sums do."""
+    check_judged(tally.labels)
+    tally.cautions.say(certificate.loss)
+    own = fingerprint_text(tally.fingerprint, tally.lengths)
     known = own == certificate.calibration_fingerprint
     if known:
         warn(
             "these are the calibration queries: the threshold was chosen on them, so this audit proves nothing; "
             "audit on queries that were held out"
         )
-    shares = badness.shares()
-    losses = losses_of(certificate, slates.chosen, shares, queries.offsets)
-    order = queries.hash_order(certificate.seed, own)
-    low, high, p_above = interval(losses[order], alpha=certificate.alpha)
-    names = _names(by)
-    sizes = slates.sizes
+    if tally.losses and queries is not None:
+        order = queries.hash_order(certificate.seed, own)
+        losses = np.concatenate(tally.losses)[order] / unit_losses(1)
+        low, high, p_above = interval(losses, alpha=certificate.alpha)
+    else:
+        low, high, p_above = interval_of_sums(tally, alpha=certificate.alpha)
+    n, total, filled = tally.n_queries, tally.total, Cell()
+    for size, cell in tally.sizes.items():
+        if size:
+            filled.add(cell)
+    risk = total.loss / unit_losses(n)
     return Audit(
-        verdict=_verdict(mean_of(losses), high, p_above, certificate.alpha),
+        verdict=_verdict(risk, high, p_above, certificate.alpha),
         alpha=certificate.alpha,
         delta=certificate.delta,
         threshold=certificate.threshold,
-        n_queries=len(queries),
-        n_items=queries.n_items,
-        risk=mean_of(losses),
+        n_queries=n,
+        n_items=tally.cautions.items,
+        risk=risk,
         low=low,
         high=high,
         p_above=p_above,
-        sizes=sizes_of(sizes),
-        **figures_of(losses, slates.chosen, shares, queries.offsets),
-        strata=_groups(losses, sizes, *_strata(sizes)),
-        by={name: _groups(losses, sizes, *_values(queries.per_query(name))) for name in names},
+        sizes=_sizes(tally.sizes),
+        share_nonempty=filled.n / n,
+        risk_given_nonempty=filled.loss / unit_losses(filled.n) if filled.n else None,
+        item_rate=tally.bad / unit_losses(tally.judged) if tally.judged else None,
+        recall=tally.good_kept / tally.good if tally.good else None,
+        strata=_groups(_strata(tally.sizes)),
+        by={name: _groups(named_cells(cells)) for name, cells in tally.groups.items()},
         loss=certificate.loss.name,
         calibration_data=known,
-        diversity=diversity_at(certificate, queries, scores, slates.chosen, np.arange(len(queries)), resamples=1000),
+        diversity=diversity,
     )
 
 
@@ -236,14 +250,6 @@ def _in_units(shares: Floats) -> int:
     return int(np.rint(shares * UNITS).astype(np.int64).sum())
 
 
-def interval(losses: Floats, *, alpha: float) -> tuple[float, float, float]:
-    """Two one-sided betting bounds at 0.025 each, and the one-sided p-value against «the risk is at most alpha»."""
-    star = Betting()
-    high = star.upper_bound(losses, delta=SIDE)
-    low = 1.0 - star.upper_bound(1.0 - losses, delta=SIDE)
-    return max(0.0, low), high, star.p_value(1.0 - losses, alpha=1.0 - alpha)
-
-
 def figures_of(losses: Floats, chosen: Flags, badness: Floats, offsets: Integers) -> dict[str, Any]:
     """Share non-empty, risk given non-empty, pooled rate of not-good items, and share of the good items kept."""
     sizes = sums_by_list(chosen, offsets)
@@ -257,16 +263,17 @@ def figures_of(losses: Floats, chosen: Flags, badness: Floats, offsets: Integers
     }
 
 
-def sizes_of(sizes: Integers) -> Sizes:
+def _sizes(cells: dict[int, Cell]) -> Sizes:
     """A summary of list lengths."""
-    values, counts = np.unique(sizes, return_counts=True)
-    low, middle, high = (float(value) for value in np.quantile(sizes, [0.25, 0.5, 0.75]))
+    counts = {size: cells[size].n for size in sorted(cells)}
+    low, middle, high = quantiles(counts, [0.25, 0.5, 0.75])
+    n = sum(counts.values())
     return Sizes(
-        mean=float(sizes.mean()),
+        mean=sum(size * count for size, count in counts.items()) / n,
         quartiles=(low, middle, high),
-        smallest=int(values[0]),
-        largest=int(values[-1]),
-        histogram={int(value): int(count) for value, count in zip(values, counts, strict=True)},
+        smallest=min(counts),
+        largest=max(counts),
+        histogram=counts,
     )
 
 
@@ -278,7 +285,8 @@ def _check_given(certificate: object, queries: object) -> None:
     check_is_queries(queries)
 
 
-def _names(by: object) -> list[str]:
+def names_of(by: object) -> list[str]:
+    """The columns that `by` names."""
     if by is None:
         return []
     names: list[Any] = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(cast(Iterable[Any], by))
@@ -294,41 +302,32 @@ def _verdict(risk: float, high: float, p_above: float, alpha: float) -> Verdict:
     return "above" if p_above <= SUSPICION else "inconclusive"
 
 
-def _strata(sizes: Integers) -> tuple[list[str], Integers]:
+def _strata(cells: dict[int, Cell]) -> list[tuple[str, Cell]]:
     """Half-open bins on the unique quartiles of the non-empty sizes; empty lists are a stratum of their own."""
-    filled = sizes[sizes > 0]
-    if not len(filled):
-        return ["Empty"], np.zeros(len(sizes), np.int64)
-    edges = np.unique(np.quantile(filled, [0.25, 0.5, 0.75], method="inverted_cdf"))
-    bins = 1 + np.searchsorted(edges, sizes, side="left")
-    names = {1: ["All"], 2: ["Short", "Long"], 3: ["Short", "Short-Medium", "Long"], 4: list(STRATA)}
-    used = np.unique(bins[sizes > 0])
-    labels = names[len(used)]
-    which = np.where(sizes > 0, 1 + np.searchsorted(used, bins), 0).astype(np.int64)
-    return ["Empty", *labels], which
+    empty = [("Empty", cells[0])] if 0 in cells else []
+    filled = {size: cell.n for size, cell in sorted(cells.items()) if size}
+    if not filled:
+        return empty
+    edges = np.unique(quantiles(filled, [0.25, 0.5, 0.75], lower=True))
+    bins: dict[int, Cell] = {}
+    for size in filled:
+        bins.setdefault(int(np.searchsorted(edges, size, side="left")), Cell()).add(cells[size])
+    names = {1: ["All"], 2: ["Short", "Long"], 3: ["Short", "Short-Medium", "Long"], 4: list(STRATA)}[len(bins)]
+    return [*empty, *zip(names, (bins[place] for place in sorted(bins)), strict=True)]
 
 
-def _values(column: npt.NDArray[Any]) -> tuple[list[str], Integers]:
-    plain = column.dtype.kind in "biuf"  # numbers are sorted as numbers, everything else as text
-    values = column if plain else np.asarray([str(value) for value in column], dtype=object)
-    names, which = np.unique(values, return_inverse=True)
-    return [str(name) for name in names], which.astype(np.int64)
-
-
-def _groups(losses: Floats, sizes: Integers, names: Iterable[str], which: Integers) -> tuple[Group, ...]:
-    """The risk of each group with queries in it; the level 0.05 is shared by both ends of all intervals."""
-    named = [(name, which == place) for place, name in enumerate(names)]
-    present = [(name, mask) for name, mask in named if bool(mask.any())]
-    level = 2 * SIDE / (2 * len(present))
-    convex = Convex()
+def _groups(named: list[tuple[str, Cell]]) -> tuple[Group, ...]:
+    """The risk of each group; the level 0.05 is shared by both ends of all intervals."""
+    level = 2 * SIDE / (2 * max(1, len(named)))
+    convex, one = Convex(), unit_losses(1)
     return tuple(
         Group(
             name=name,
-            n_queries=int(mask.sum()),
-            risk=mean_of(losses[mask]),
-            low=max(0.0, 1.0 - convex.upper_bound(1.0 - losses[mask], delta=level)),
-            high=convex.upper_bound(losses[mask], delta=level),
-            mean_size=float(sizes[mask].mean()),
+            n_queries=cell.n,
+            risk=cell.loss / unit_losses(cell.n),
+            low=max(0.0, 1.0 - convex.upper_bound_from_sums(ones(cell.n * one - cell.loss), cell.n, delta=level)),
+            high=convex.upper_bound_from_sums(ones(cell.loss), cell.n, delta=level),
+            mean_size=cell.size / cell.n,
         )
-        for name, mask in present
+        for name, cell in named
     )

@@ -44,8 +44,25 @@ if TYPE_CHECKING:
     from cutline.queries import Queries
     from cutline.slates import Slates
 
+Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 MANY = 100  # items from which on it is odd that all or none are kept
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How lists that were cut compare with those that were calibrated: how many there are, how many of lengths that
+    calibration never saw, their items, and how many of these are kept."""
+
+    lists: int = 0
+    outside: int = 0
+    items: int = 0
+    kept: int = 0
+
+    def __add__(self, other: Fit) -> Fit:
+        return Fit(
+            self.lists + other.lists, self.outside + other.outside, self.items + other.items, self.kept + other.kept
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -111,17 +128,35 @@ class Findings:
 
     def cut(self, queries: Queries) -> Slates:
         """The same, for those who know whether anything was certified."""
+        check_is_queries(queries)
+        slates = self.cut_quietly(queries)
+        self.tell(Fit(len(queries), self.outside(queries), queries.n_items, len(slates.order)))
+        return slates
+
+    def cut_quietly(self, queries: Queries, scores: Floats | None = None) -> Slates:
+        """The same without warnings, which of chunks are told once, by `tell`. `scores` are those of its scoring, where
+        they are at hand."""
         from cutline.slates import Slates
 
-        check_is_queries(queries)
         threshold = self._usable_threshold()
         check_vectors(queries, self.sets)
         self._check_width(queries.vectors)
-        self._warn_of_lengths(queries)
-        scores = scores_of(queries, self.scoring)
+        scores = scores_of(queries, self.scoring) if scores is None else scores
         chosen, order = cut_all(self.sets, scores, queries.offsets, queries.vectors, threshold, queries.vector_rows)
-        self._warn_of_scale(chosen)
         return Slates(queries=queries, chosen=chosen, order=order)
+
+    def outside(self, queries: Queries) -> int:
+        """How many lists are shorter or longer than those that were calibrated, where scores depend on the length."""
+        sizes = np.diff(queries.offsets)
+        shortest, longest = self.list_lengths.min, self.list_lengths.max
+        if not getattr(self.scoring, "depends_on_length", True):
+            return 0
+        return int(np.count_nonzero((sizes < shortest) | (sizes > longest)))
+
+    def tell(self, fit: Fit) -> None:
+        """Warn where lists that were cut are unlike those that were calibrated."""
+        self._warn_of_lengths(fit)
+        self._warn_of_scale(fit)
 
     def choose(self, scores: npt.ArrayLike, vectors: npt.NDArray[Any] | None = None) -> Integers:
         """The positions to show of one query's items, best first. For serving: small, and without the warnings of
@@ -168,27 +203,23 @@ class Findings:
                 f"{vectors.shape[1]}; are they of the same model?"
             )
 
-    def _warn_of_lengths(self, queries: Queries) -> None:
-        """Warn where win rates meet list lengths that calibration never saw: there a threshold means something
-        else."""
-        sizes = np.diff(queries.offsets)
-        shortest, longest = self.list_lengths.min, self.list_lengths.max
-        outside = int(np.count_nonzero((sizes < shortest) | (sizes > longest)))
-        if getattr(self.scoring, "depends_on_length", True) and outside:
+    def _warn_of_lengths(self, fit: Fit) -> None:
+        """Win rates meet list lengths that calibration never saw: there a threshold means something else."""
+        if fit.outside:
             warn(
-                f"{outside:,} of {len(sizes):,} lists have lengths outside {shortest} to {longest}, those seen in "
-                f"calibration; {self.scoring.name} scores depend on the length, so the promise may not carry over"
+                f"{fit.outside:,} of {fit.lists:,} lists have lengths outside {self.list_lengths.min} to "
+                f"{self.list_lengths.max}, those seen in calibration; {self.scoring.name} scores depend on the length, "
+                "so the promise may not carry over"
             )
 
-    def _warn_of_scale(self, chosen: npt.NDArray[np.bool_]) -> None:
-        """Warn where all or none of many items are kept, and calibration kept some: the scores may be on another
-        scale."""
-        kept, share = int(np.count_nonzero(chosen)), self.mean_size * self.n_queries / self.n_items
-        if self.abstention is not None or len(chosen) < MANY or not 0.05 < share < 0.95 or 0 < kept < len(chosen):
+    def _warn_of_scale(self, fit: Fit) -> None:
+        """All or none of many items are kept, and calibration kept some: the scores may be on another scale."""
+        share = self.mean_size * self.n_queries / self.n_items
+        if self.abstention is not None or fit.items < MANY or not 0.05 < share < 0.95 or 0 < fit.kept < fit.items:
             return
         warn(
-            f"{'every' if kept else 'no'} item of these lists is kept, and {share:.0%} were in calibration: are the "
-            "scores on the scale of those that were calibrated?"
+            f"{'every' if fit.kept else 'no'} item of these lists is kept, and {share:.0%} were in calibration: are "
+            "the scores on the scale of those that were calibrated?"
         )
 
     def _usable_threshold(self) -> float:

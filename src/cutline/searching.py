@@ -149,14 +149,16 @@ def search_of_queries(
     labels = queries.labels
     check_judged(1 if labels is not None and not np.isnan(labels[0]) else judged_labels(queries))
     _warn_of_no_good(lists)
+    count = len(queries) if whole is None else whole.n_queries
+    if evidence.needs == "order" and count > most:
+        warn(f"{evidence.name} evidence looks at {most:,} of {count:,} queries: those of smallest keyed hash")
     if thresholds is None and getattr(evidence, "refuses_equal_losses", False):
         raise InputError(
             f"thresholds are wanted: {evidence.name} evidence refuses losses that are all equal, as those of empty "
             "lists are, where every default walk begins; pass thresholds=cl.grid(…) from where lists are not empty"
         )
     if thresholds is None:
-        many = (len(queries) if whole is None else whole.n_queries) > most
-        thresholds = _default_thresholds(lists, scoring, evidence, sequence, many=many)
+        thresholds = _default_thresholds(lists, scoring, evidence, sequence, many=count > most)
     sample, lengths = 0, lengths_of(queries.sizes)
     known = partial(fingerprint_of, lists, lengths) if whole is None else partial(str, whole.fingerprint)
     if isinstance(thresholds, str):

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from cutline.cli import options
 from cutline.cli.console import noted, say, say_json, working
 from cutline.cli.flags import ScoreFiles
-
-if TYPE_CHECKING:
-    from cutline.slates import Slates
 
 
 def apply(
@@ -41,6 +38,12 @@ def apply(
     with noted() as notes:
         found, inputs = load(certificate), files.inputs()
         form = format_for_output(output, [certificate, *inputs.paths], keep_all=keep_all)
+        if inputs.in_chunks:
+            from cutline.cli import streams
+
+            cut, told = streams.applied(inputs, found, output, form, keep_all=keep_all)
+            _tell(Counts(cut.queries, cut.items, cut.chosen, cut.empty), output, notes, told, json=json)
+            return 0
         gathered = inputs.scored(vectors=found.sets.needs_vectors)
         with working("Cutting the lists"):
             slates = found.apply(gathered.queries)
@@ -50,20 +53,30 @@ def apply(
             cut = cut_rows(gathered, slates, keep_all=keep_all, win_rates=rates)
         with working(f"Writing {output.name}"):
             write_sheet(cut, output, form)
-        _tell(slates, output, notes, inputs.told(gathered), json=json)
+        counts = Counts(len(slates), slates.queries.n_items, int(slates.sizes.sum()), int((slates.sizes == 0).sum()))
+        _tell(counts, output, notes, inputs.told(gathered), json=json)
     return 0
 
 
-def _tell(slates: Slates, output: Path, notes: list[str], told: str, *, json: bool) -> None:
-    sizes = slates.sizes
-    kept, items, empty = int(sizes.sum()), slates.queries.n_items, int((sizes == 0).sum())
-    figures = {"queries": len(slates), "items": items, "chosen": kept, "empty": empty, "mean_size": slates.mean_size}
+class Counts(NamedTuple):
+    """How many lists there were, their items, those kept, and how many lists are empty."""
+
+    queries: int
+    items: int
+    chosen: int
+    empty: int
+
+
+def _tell(counts: Counts, output: Path, notes: list[str], told: str, *, json: bool) -> None:
+    count, items, kept, empty = counts
+    mean = kept / count if count else 0.0
+    figures = {**counts._asdict(), "mean_size": mean}
     if json:
         say_json({"written": str(output), **figures, "read": told}, notes)
         return
-    lists = f"{len(slates):,} list{'' if len(slates) == 1 else 's'}"
+    lists = f"{count:,} list{'' if count == 1 else 's'}"
     say(
         told,
-        f"Kept {kept:,} of {items:,} items in {lists}: {slates.mean_size:.2f} a list on average; "
-        f"{empty:,} ({100 * empty / len(slates):.1f} %) are empty. Written to {output}.",
+        f"Kept {kept:,} of {items:,} items in {lists}: {mean:.2f} a list on average; "
+        f"{empty:,} ({100 * empty / max(1, count):.1f} %) are empty. Written to {output}.",
     )

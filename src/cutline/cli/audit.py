@@ -46,15 +46,21 @@ def audit(
         if output is not None:
             check_output(output, inputs, certificate)
         reported.check(inputs, certificate, output)
-        columns = list(dict.fromkeys([*(by or ()), *reported.columns]))
-        gathered = inputs.judged(by=columns, vectors=found.sets.needs_vectors)
-        with working("Auditing"):
-            verdict = look(found, gathered.queries, by=by)
+        if inputs.in_chunks:
+            from cutline.cli import streams
+
+            gathered, (verdict, told) = None, streams.audited(inputs, found, by or ())
+        else:
+            columns = list(dict.fromkeys([*(by or ()), *reported.columns]))
+            gathered = inputs.judged(by=columns, vectors=found.sets.needs_vectors)
+            with working("Auditing"):
+                verdict = look(found, gathered.queries, by=by)
+            told = inputs.told(gathered)
         drawn = reported.page(found, gathered, audit=verdict)
         content = {**verdict.to_dict(), "statement": verdict.statement()}
         if output is not None:
             write_whole(output, as_json(content))
-        where, told = reported.write(drawn), inputs.told(gathered)
+        where = reported.write(drawn)
         if json:
             saved = None if output is None else str(output)
             say_json({**content, "saved": saved, **reported.as_json(), "read": told}, notes)

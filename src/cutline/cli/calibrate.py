@@ -28,6 +28,7 @@ def calibrate(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="CERT", help="Where the certificate goes, as JSON.")
     ] = None,
+    sample: options.Sample = 200_000,
     engine: options.EngineFlag = "local",
     master: options.Master = None,
     json: options.Json = False,
@@ -48,11 +49,16 @@ def calibrate(
             check_output(output, inputs)
         reported.check(inputs, output)
         if engine == "spark":
-            gathered, (certificate, told) = None, calibrate_on_spark(inputs, master, settings)
+            gathered = None
+            certificate, told = calibrate_on_spark(inputs, master, {**settings, "most_queries": sample})
+        elif inputs.in_chunks:
+            from cutline.cli import streams
+
+            gathered, (certificate, told) = None, streams.calibrated(inputs, settings, sample)
         else:
             gathered = inputs.judged(by=reported.columns, vectors=promise.diverse is not None)
             with working("Calibrating"):
-                certificate = certify(gathered.queries, **settings)
+                certificate = certify(gathered.queries, **settings, most_queries=sample)
             told = inputs.told(gathered)
         drawn = reported.page(certificate, gathered)
         return _conclude(certificate, output, reported, drawn, notes, told, json=json)

@@ -64,6 +64,7 @@ class ScoreFiles:
     score_column: options.ScoreColumn = None
     predictions: options.Predictions = None
     groups: options.Groups = None
+    memory: options.Memory = None
 
     def inputs(self) -> Inputs:
         """What is to be read."""
@@ -78,6 +79,7 @@ class ScoreFiles:
             "columns": {role: name for role, name in columns.items() if name is not None},
             "predictions": self.predictions,
             "groups": self.groups,
+            "memory": self.memory,
         }
 
 
@@ -116,7 +118,7 @@ class Promise:
     diverse: options.Diverse = None
     distance: options.DistanceFlag = "euclidean"
     strategy: options.StrategyFlag = "eliminate"
-    evidence: options.EvidenceFlag = "betting"
+    evidence: options.EvidenceFlag = None
     thresholds: options.Thresholds = None
     sequence: options.SequenceFlag = "fixed"
     seed: options.Seed = 0

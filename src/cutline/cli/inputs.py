@@ -28,6 +28,7 @@ class Inputs:
     labels: Path | None = None
     labels_format: str | None = None
     vectors: str | None = None  # a column, or a file
+    memory: int | None = None  # bytes
 
     @property
     def paths(self) -> list[Path]:
@@ -36,13 +37,21 @@ class Inputs:
         return [path for path in (*named, self._vector_file) if path is not None]
 
     @property
+    def in_chunks(self) -> bool:
+        """Whether the scores are read in chunks: several files, or one whose rows would take more than a quarter of the
+        memory. It is a question of room only: the answer is the same."""
+        from cutline.streaming.stream import reads_in_chunks
+
+        return self.predictions is None and reads_in_chunks(self.scores, self.format, self.memory)
+
+    @property
     def _vector_file(self) -> Path | None:
         """The file of vectors, where --vectors names one and no column."""
         if self.vectors is None:
             return None
         return path if (path := Path(self.vectors)).is_file() else None
 
-    def _vectors(self, *, wanted: bool) -> bool | VectorTable:
+    def vectors_of(self, *, wanted: bool) -> bool | VectorTable:
         """Where vectors come from, if they are wanted: a column of the scores (True), or a file of their own."""
         if not wanted or (path := self._vector_file) is None:
             return wanted
@@ -69,42 +78,51 @@ class Inputs:
     @staticmethod
     def told(gathered: Gathered) -> str:
         """What was read, for a user to see whether it is what was meant."""
-        from cutline.statements import percent
-
-        sheet = gathered.sheet
-        column = "" if sheet.format in ("trec", "letor") else f" scores in {sheet.roles['score']!r},"
-        if sheet.has("vector"):
-            column += f" vectors in {sheet.roles['vector']!r},"
-        share = "" if gathered.judged is None else f" {percent(gathered.judged)} of items judged"
-        return f"Read {sheet.source}:{column}{share}".rstrip(",:") + "."
+        return reading_told(gathered.sheet.source, gathered.sheet.format, gathered.sheet.roles, gathered.judged)
 
     def judged(self, *, by: Sequence[str] = (), vectors: bool = False) -> Gathered:
         """Queries with labels, from the scores or from judgments of their own."""
-        from cutline._columns import Wording
         from cutline.io.gathering import gather
-        from cutline.io.reading import read_judgments
 
         roles = ["query_id", "item_id", "score", *(["label"] if self.labels is None else [])]
         sheet = self._scores(roles=roles, keep=by, vectors=vectors)
-        table = self._vectors(wanted=vectors)
+        table = self.vectors_of(wanted=vectors)
         if self.labels is None:
             if not sheet.has("label"):
                 raise InputError(f"{sheet.source} has no labels; name a file of judgments with --labels QRELS")
             with working("Looking at the rows"):
                 return gather(sheet, columns=by, vectors=table)
-        with progress_of(self.labels) as progress:
-            judgments = read_judgments(
-                self.labels, columns=self.columns, wording=Wording(str(self.labels), flags=True),
-                format=self.labels_format, progress=progress,
-            )  # fmt: skip
+        judgments = self.judgments(self.labels)
         with working("Looking up the labels"):
             return gather(sheet, judgments, columns=by, vectors=table)
+
+    def judgments(self, path: Path) -> Sheet:
+        """The file of judgments."""
+        from cutline._columns import Wording
+        from cutline.io.reading import read_judgments
+
+        with progress_of(path) as progress:
+            return read_judgments(
+                path, columns=self.columns, wording=Wording(str(path), flags=True),
+                format=self.labels_format, progress=progress,
+            )  # fmt: skip
 
     def scored(self, *, vectors: bool) -> Gathered:
         """Queries with everything that their file holds, labels unread."""
         from cutline.io.gathering import gather
 
         sheet = self._scores(roles=["query_id", "item_id", "score"], keep=None, vectors=vectors)
-        table = self._vectors(wanted=vectors)
+        table = self.vectors_of(wanted=vectors)
         with working("Looking at the rows"):
             return gather(sheet, vectors=table)
+
+
+def reading_told(source: str, form: str, roles: dict[str, str], judged: float | None, how: str = "") -> str:
+    """What was read, as one sentence."""
+    from cutline.statements import percent
+
+    column = "" if form in ("trec", "letor") else f" scores in {roles['score']!r},"
+    if "vector" in roles:
+        column += f" vectors in {roles['vector']!r},"
+    share = "" if judged is None else f" {percent(judged)} of items judged"
+    return f"Read {source}{how}:{column}{share}".rstrip(",:") + "."

@@ -21,25 +21,21 @@ def calibrate_on_spark(
     inputs: Inputs, master: str | None, settings: dict[str, Any]
 ) -> tuple[Certificate | Abstention, str]:
     """The certificate, and what was read."""
-    from cutline._columns import Wording
     from cutline.spark.calibrating import calibrated
-    from cutline.spark.files import files_at, frame_of
-    from cutline.spark.frames import reading_of
+    from cutline.spark.files import files_at, rows_of
     from cutline.spark.session import session
 
     _refuse_unread(inputs)
-    files_at(inputs.scores)  # what is wrong with them is told before Spark is started
-    master, sets = master or MASTER, settings["sets"]
-    wording = Wording(str(inputs.scores), flags=True)
-    column = {"vector": inputs.vectors} if sets.needs_vectors and inputs.vectors else {}
+    files = files_at(inputs.scores)  # what is wrong with them is told before Spark is started
+    master, sets, name = master or MASTER, settings["sets"], str(inputs.scores)
+    vectors = bool(sets.needs_vectors)
+    columns = {**inputs.columns, **({"vector": inputs.vectors} if vectors and inputs.vectors else {})}
     with working("Calibrating on Spark"), session(master) as spark:
-        frame, cells = frame_of(spark, inputs.scores, ordered=_by_position(sets))
-        reading = reading_of(
-            frame, {**inputs.columns, **column}, vectors=sets.needs_vectors, wording=wording, cells=cells
-        )
-        certificate = calibrated(frame, reading, **settings)
-    vectors = f", vectors in {reading.roles['vector']!r}" if "vector" in reading.roles else ""
-    return certificate, f"Read {wording.table} on Spark ({master}): scores in {reading.roles['score']!r}{vectors}."
+        rows = rows_of(spark, files, columns, name=name, vectors=vectors, by_position=_by_position(sets))
+        certificate = calibrated(rows, **settings)
+    roles = rows.reading.roles
+    seen = f", vectors in {roles['vector']!r}" if vectors else ""
+    return certificate, f"Read {name} on Spark ({master}): scores in {roles['score']!r}{seen}."
 
 
 def check_engine(engine: str, master: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 EvidenceName = Literal[
     "betting", "wsr", "convex", "hoeffding", "hoeffding-bentkus", "binomial", "empirical-bernstein", "normal"
 ]
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt])?i?b?", re.IGNORECASE)
+LEAST_MEMORY = 32 << 20  # bytes: with less of it, parts would be too small to be worth a call
 LossName = Literal["false-discovery", "miss"]
 Ties = Literal["strict", "lenient", "expected"]
 Unjudged = Literal["bad", "drop", "error"]
@@ -29,6 +32,14 @@ _GOOD, _TEST, _LISTS, _FILES = "What is good", "How it is tested", "How lists ar
 
 def _option(*names: str, help: str, panel: str | None = None, metavar: str | None = None, parser: Any = None) -> Any:
     return typer.Option(*names, help=help, rich_help_panel=panel, metavar=metavar, parser=parser)
+
+
+def size(text: str | int) -> int:
+    """Bytes, as a flag gives them: 512M, 1.5G, 2GiB."""
+    found = _SIZE.fullmatch(str(text).strip())
+    if found is None or not (count := int(float(found[1]) * 1024 ** " kmgt".index((found[2] or " ").lower()))):
+        raise typer.BadParameter(f"{text!r} is not a size; write 512M or 2G")
+    return max(count, LEAST_MEMORY)
 
 
 def number(text: str | float) -> float:
@@ -52,7 +63,7 @@ Scores = Annotated[
     typer.Argument(
         metavar="SCORES",
         help="Scored items: .parquet .csv .tsv .jsonl, a TREC run (.run .trec .res), or LETOR (.svm .letor) with "
-        "--predictions; each also .gz.",
+        "--predictions; each also .gz. Also a folder or a pattern of parquet, CSV or TREC files.",
     ),
 ]
 Features = Annotated[
@@ -100,7 +111,24 @@ Scale = Annotated[
         parser=number,
     ),
 ]
-EvidenceFlag = Annotated[EvidenceName, _option("--evidence", help="The test.", panel=_TEST)]
+EvidenceFlag = Annotated[
+    EvidenceName | None,
+    _option(
+        "--evidence",
+        help="The test. Default: betting, and beyond --sample queries empirical-bernstein on all.",
+        panel=_TEST,
+    ),
+]
+Sample = Annotated[
+    int,
+    _option(
+        "--sample",
+        help="Betting looks at so many queries, those of smallest keyed hash.",
+        panel=_TEST,
+        metavar="N",
+        parser=whole,
+    ),
+]
 Thresholds = Annotated[
     str | None,
     _option("--thresholds", help="START:STOP:STEP, numbers with commas, or exact.", panel=_TEST, metavar="GRID"),
@@ -180,6 +208,13 @@ Titles = Annotated[
     str | None,
     typer.Option("--titles", metavar="COLUMN", help="Of --report: a column of SCORES that says what items are called."),
 ]
+Memory = Annotated[
+    int | None,
+    _option(
+        "--memory", help="What rows may take of it, as 512M or 2G; larger files are read in chunks.", panel=_FILES,
+        metavar="SIZE", parser=size,
+    ),
+]  # fmt: skip
 Json = Annotated[bool, _option("--json", help="Print one JSON object.")]
 
 
@@ -233,8 +268,10 @@ def sets_of(
     return DiverseSets(max_size=diverse, distance=distance, strategy=strategy)
 
 
-def evidence_of(name: EvidenceName) -> Evidence:
-    """The evidence with this name; wsr is a strategy of betting."""
+def evidence_of(name: EvidenceName | None) -> Evidence | None:
+    """The evidence with this name; wsr is a strategy of betting. None is what the number of queries says."""
+    if name is None:
+        return None
     from cutline.evidence import evidence_from_name
 
     return evidence_from_name("betting", strategy="wsr") if name == "wsr" else evidence_from_name(name)

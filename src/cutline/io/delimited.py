@@ -48,16 +48,16 @@ def tsv_names(source: Source) -> list[str]:
 
 def write_csv(sheet: Sheet, file: BinaryIO) -> None:
     """Quoted only where a text holds what would end its cell."""
-    _write(sheet, file, ",")
+    write_cells(sheet, file, ",")
 
 
 def write_tsv(sheet: Sheet, file: BinaryIO) -> None:
     """The same between tabs."""
-    _write(sheet, file, "\t")
+    write_cells(sheet, file, "\t")
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
+class Layout:
     """How a file of cells is laid out: its columns, what stands between cells, whether a first line names them, and
     whether quotation marks hold a cell together."""
 
@@ -68,7 +68,7 @@ class _Layout:
 
 
 def _read(source: Source, wish: Wish, delimiters: str, name: str) -> Sheet:
-    layout = _layout(source, delimiters, wish)
+    layout = layout_of(source, delimiters, wish)
     found = roles_of(source, layout.names, wish)
     roles = {role: column for role, column in found.items() if role != "vector"}
     if "vector" in wish.columns and wish.reads("vector"):
@@ -80,11 +80,11 @@ def _read(source: Source, wish: Wish, delimiters: str, name: str) -> Sheet:
     for extra in kept:
         if extra not in roles.values():
             table = table.set_column(table.column_names.index(extra), extra, _typed(table.column(extra)))
-    place = partial(_place, source, layout)
+    place = partial(place_of_record, source, layout)
     return Sheet(source=source.name, table=in_one_piece(table), roles=roles, format=name, place=place)
 
 
-def _parsed(source: Source, layout: _Layout, kept: list[str], roles: dict[str, str]) -> tuple[Table, _Layout]:
+def _parsed(source: Source, layout: Layout, kept: list[str], roles: dict[str, str]) -> tuple[Table, Layout]:
     """The table, and the layout that was right. Between tabs quotation marks mean themselves, as long as every line
     then has its cells; anywhere else one that is missing would swallow lines, and so these are counted."""
     if layout.delimiter == "\t":
@@ -95,43 +95,47 @@ def _parsed(source: Source, layout: _Layout, kept: list[str], roles: dict[str, s
         except ArrowError:
             pass
         else:
-            return _unquoted(table), literal
+            return unquoted(table), literal
     try:
         text = source.whole()
         table = _table(pa.BufferReader(text), layout, kept, roles)
     except ArrowError as error:
-        _diagnose(source, layout, roles, error)
-    if _lines_in(text) > table.num_rows + layout.header:
-        _tell_of_long_cells(source, layout, roles)
+        diagnose(source, layout, roles, error)
+    if lines_in(text) > table.num_rows + layout.header:
+        tell_of_long_cells(source, layout, roles)
     return table, layout
 
 
-def _table(file: Stream, layout: _Layout, kept: list[str], roles: dict[str, str]) -> Table:
+def _table(file: Stream, layout: Layout, kept: list[str], roles: dict[str, str]) -> Table:
     """The table as Arrow parses it."""
+    return pacsv.read_csv(file, **parsing(layout, kept, roles))
+
+
+def parsing(layout: Layout, kept: list[str], roles: dict[str, str]) -> dict[str, Any]:
+    """How Arrow is to parse: scores and labels as numbers, everything else as text."""
     numbers = {roles[role] for role in ("score", "label") if role in roles}
-    return pacsv.read_csv(
-        file,
-        read_options=pacsv.ReadOptions(block_size=BLOCK, column_names=None if layout.header else layout.names),
-        parse_options=pacsv.ParseOptions(
+    return {
+        "read_options": pacsv.ReadOptions(block_size=BLOCK, column_names=None if layout.header else layout.names),
+        "parse_options": pacsv.ParseOptions(
             delimiter=layout.delimiter, quote_char='"' if layout.quoted else False, newlines_in_values=layout.quoted
         ),
-        convert_options=pacsv.ConvertOptions(
+        "convert_options": pacsv.ConvertOptions(
             include_columns=kept,
             column_types={column: pa.float64() if column in numbers else pa.string() for column in kept},
             null_values=list(NOTHING),
             strings_can_be_null=False,
         ),
-    )
+    }
 
 
-def _lines_in(text: Buffer) -> int:
+def lines_in(text: Buffer) -> int:
     held = memoryview(text)
     blocks = (held[start : start + BLOCK] for start in range(0, len(held), BLOCK))
     ends = sum(int(np.count_nonzero(np.frombuffer(block, np.uint8) == LINE_END)) for block in blocks)
     return ends + (len(held) > 0 and held[-1] != LINE_END)
 
 
-def _unquoted(table: Table) -> Table:
+def unquoted(table: Table) -> Table:
     """Cells that are quoted as a whole, as some programs write all text, without their quotation marks."""
     for place, name in enumerate(table.column_names):
         column = table.column(place)
@@ -144,7 +148,7 @@ def _unquoted(table: Table) -> Table:
     return table
 
 
-def _tell_of_long_cells(source: Source, layout: _Layout, roles: dict[str, str]) -> None:
+def tell_of_long_cells(source: Source, layout: Layout, roles: dict[str, str]) -> None:
     """A cell may run over several lines. One that does so for want of a quotation mark takes rows with it: so it is
     told, and refused where it is an id."""
     ids = [layout.names.index(roles[role]) for role in ("query_id", "item_id") if role in roles]
@@ -171,12 +175,12 @@ def _typed(column: Column) -> Column:
     return column
 
 
-def _layout(source: Source, delimiters: str, wish: Wish) -> _Layout:
+def layout_of(source: Source, delimiters: str, wish: Wish) -> Layout:
     """The columns, as the first line names them; judgments in three columns may do without."""
     names, delimiter = header_of(source, delimiters)
     if len(wish.positional) == len(names) == 3 and NUMBER.fullmatch(names[2].strip()):
-        return _Layout(list(wish.positional), delimiter, header=False)
-    return _Layout(names, delimiter)
+        return Layout(list(wish.positional), delimiter, header=False)
+    return Layout(names, delimiter)
 
 
 def header_of(source: Source, delimiters: str) -> tuple[list[str], str]:
@@ -200,7 +204,7 @@ def header_of(source: Source, delimiters: str) -> tuple[list[str], str]:
     return names, delimiter
 
 
-def _records(source: Source, layout: _Layout) -> Iterator[tuple[int, list[str]]]:
+def _records(source: Source, layout: Layout) -> Iterator[tuple[int, list[str]]]:
     """Line number and cells of each record, one by one: for finding what is wrong."""
     limit = csv.field_size_limit(LIMIT)
     try:
@@ -222,14 +226,14 @@ def _decoded(source: Source) -> Iterator[str]:
             raise InputError(f"{source.name}, line {number}: not UTF-8 text; convert the file to UTF-8") from None
 
 
-def _place(source: Source, layout: _Layout, row: int) -> str:
+def place_of_record(source: Source, layout: Layout, row: int) -> str:
     for place, (line, _) in enumerate(_records(source, layout)):
         if place == row:
             return f"line {line}"
     return f"row {row + 1}"
 
 
-def _diagnose(source: Source, layout: _Layout, roles: dict[str, str], error: Exception) -> NoReturn:
+def diagnose(source: Source, layout: Layout, roles: dict[str, str], error: Exception) -> NoReturn:
     """Find the line that could not be read, the slow way."""
     names = layout.names
     numeric = [(role, names.index(roles[role])) for role in ("score", "label") if role in roles]
@@ -263,13 +267,14 @@ def refuse_text(where: str, role: str, cell: str) -> None:
     raise InputError(f"{where}: the {WORDS[role]} is the text {shown(cell)}; {fix}")
 
 
-def _write(sheet: Sheet, file: BinaryIO, delimiter: str) -> None:
+def write_cells(sheet: Sheet, file: BinaryIO, delimiter: str, *, header: bool = True) -> None:
+    """The rows as cells, below a line that names the columns."""
     nested = [field.name for field in sheet.table.schema if pa.types.is_nested(field.type)]
     if nested:
         raise InputError(f"column {nested[0]!r} holds lists, which text cells cannot; write .parquet or .jsonl")
     table = widened(sheet.table)
     plain: Any = "none" if _is_plain(table, delimiter) else "needed"
-    options = pacsv.WriteOptions(delimiter=delimiter, quoting_style=plain, quoting_header=plain)
+    options = pacsv.WriteOptions(include_header=header, delimiter=delimiter, quoting_style=plain, quoting_header=plain)
     pacsv.write_csv(table, file, options)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import NoReturn
 
@@ -19,29 +20,50 @@ _GAPS = re.compile(rb"[ \t]+")
 
 def read_fields(source: Source, fields: Sequence[str], kept: Sequence[str], number: str, name: str) -> Sheet:
     """Columns `kept` of lines with these fields, of which `number` is one; fields are named after their roles."""
-    with reading(source):
-        head = source.head()
-    first = next((line for line in head.splitlines() if line.strip()), b"")
-    try:
-        with source.open() as file:
-            table = _table(file, fields, kept, number, b"\t" if b"\t" in first else b" ")
-        if any(pc.any(pc.match_substring(table.column(field), " ")).as_py() for field in kept if field.endswith("_id")):
-            table = None  # blanks beside tabs belong to the gaps
-    except ArrowError:
-        table = None
-    if table is None:  # more than one blank between fields, or both kinds, or a line that is wrong
+    delimiter = delimiter_of(source)
+    with ExitStack() as held:
+        table = evenly_parsed(lambda: held.enter_context(source.open()), fields, kept, number, delimiter)
+    if table is None:
         with reading(source):
-            even = _GAPS.sub(b"\t", _EDGES.sub(b"", source.whole().to_pybytes()))
+            lines = source.whole().to_pybytes()
         try:
-            table = _table(pa.BufferReader(even), fields, kept, number, b"\t")
+            table = unevenly_parsed(lines, fields, kept, number)
         except ArrowError as error:
-            _diagnose(source, fields, number, error)
+            diagnose(source, fields, number, error)
     if not table.num_rows:
         raise InputError(f"{source.name} holds no lines of {len(fields)} fields")
     roles = {field: field for field in kept}
     return Sheet(
         source=source.name, table=in_one_piece(table), roles=roles, format=name, place=partial(place_of_line, source)
     )
+
+
+def delimiter_of(source: Source) -> bytes:
+    """What stands between fields, by the first line."""
+    with reading(source):
+        head = source.head()
+    first = next((line for line in head.splitlines() if line.strip()), b"")
+    return b"\t" if b"\t" in first else b" "
+
+
+def evenly_parsed(
+    opened: Callable[[], Stream], fields: Sequence[str], kept: Sequence[str], number: str, delimiter: bytes
+) -> Table | None:
+    """Lines with one and the same mark between fields; None where there is more than one, or both kinds, or a line that
+    is wrong."""
+    try:
+        table = _table(opened(), fields, kept, number, delimiter)
+    except ArrowError:
+        return None
+    if any(pc.any(pc.match_substring(table.column(field), " ")).as_py() for field in kept if field.endswith("_id")):
+        return None  # blanks beside tabs belong to the gaps
+    return table
+
+
+def unevenly_parsed(lines: bytes, fields: Sequence[str], kept: Sequence[str], number: str) -> Table:
+    """Lines with any white space between fields."""
+    even = _GAPS.sub(b"\t", _EDGES.sub(b"", lines))
+    return _table(pa.BufferReader(even), fields, kept, number, b"\t")
 
 
 def _table(file: Stream, fields: Sequence[str], kept: Sequence[str], number: str, delimiter: bytes) -> Table:
@@ -66,7 +88,7 @@ def place_of_line(source: Source, row: int) -> str:
     return f"row {row + 1}"
 
 
-def _diagnose(source: Source, fields: Sequence[str], number: str, error: Exception) -> NoReturn:
+def diagnose(source: Source, fields: Sequence[str], number: str, error: Exception) -> NoReturn:
     """Find the line that could not be read, the slow way."""
     with reading(source):
         for place, line in enumerate(source.lines(), start=1):

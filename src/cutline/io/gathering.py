@@ -115,12 +115,12 @@ def _vectors(sheet: Sheet, vectors: bool | VectorTable, every: Any) -> tuple[Any
 
 
 def _grouped(sheet: Sheet) -> _Grouped:
-    codes, ids = _codes(sheet.texts("query_id"))
+    codes, ids = codes_of(sheet.texts("query_id"))
     starts, _, order = grouping(codes)
     return _Grouped(ids, starts, NOWHERE if order is None else order)
 
 
-def _codes(texts: Texts) -> tuple[npt.NDArray[np.int32], Values]:
+def codes_of(texts: Texts) -> tuple[npt.NDArray[np.int32], Values]:
     """For each row the number of its text, and the texts, in order of first appearance."""
     heads = np.flatnonzero(texts.changes())
     encoded = texts.column.take(pa.array(heads)).dictionary_encode()
@@ -144,7 +144,7 @@ def _joined(sheet: Sheet, groups: _Grouped, texts: Texts, judgments: Sheet) -> t
     from cutline.kernels.texts import match_texts
 
     labels = judgments.labels()
-    codes, ids = _codes(judgments.texts("query_id"))
+    codes, ids = codes_of(judgments.texts("query_id"))
     known = pc.index_in(ids, value_set=groups.ids)
     _check_shared(sheet, judgments, groups.ids, ids, known.null_count)
     place = known.fill_null(-1).to_numpy().astype(np.int32)[codes]

@@ -78,3 +78,8 @@ def spans(total: int, *, least: int) -> list[tuple[int, int]]:
     pieces = max(1, min(thread_count(), total // max(1, least)))
     edges = [total * piece // pieces for piece in range(pieces + 1)]
     return list(pairwise(edges))
+
+
+def workers() -> ThreadPoolExecutor:
+    """A pool for whole tasks, as many as there are threads, each of which runs its compiled loops by itself."""
+    return ThreadPoolExecutor(thread_count(), thread_name_prefix="cutline-worker", initializer=_enter_pool)

@@ -131,3 +131,13 @@ def match_texts(
                 slot = (slot + 1) & mask
             found[row] = match
     return -1, -1
+
+
+@compiled
+def hash_texts(data: Bytes, offsets: Offsets, key: np.uint64, hashes: Hashes) -> None:
+    """A keyed 64-bit hash of each text: for telling texts apart, not for chance."""
+    for row in range(hashes.shape[0]):
+        mixed = _hash(data, offsets, row) ^ key
+        mixed = (mixed ^ (mixed >> _HALF)) * np.uint64(0xD6E8FEB86659FD93)
+        mixed = (mixed ^ (mixed >> _HALF)) * np.uint64(0xD6E8FEB86659FD93)
+        hashes[row] = mixed ^ (mixed >> _HALF)

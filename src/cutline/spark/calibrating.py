@@ -34,8 +34,7 @@ from cutline.searching import (
 from cutline.sequence import FixedSequence, TestingOrder
 from cutline.sets import SetRule, Threshold
 from cutline.spark import packing, tasks
-from cutline.spark.frames import ANSWER, RUNS, Frame, column, mapped, reading_of, runs_of, summed_up, together
-from cutline.spark.packing import Reading
+from cutline.spark.frames import ANSWER, RUNS, Frame, FrameRows, Rows, mapped, reading_of, summed_up, together
 
 if TYPE_CHECKING:
     from cutline.certificate import Abstention, Certificate
@@ -65,16 +64,16 @@ def calibrate(
     are counted first. Up to `most_queries` of them are collected and calibrated here. With more, the default evidence
     takes sums of all; betting, asked for, looks at the `most_queries` of smallest keyed hash, which are collected.
     """
+    reading = reading_of(frame, columns, vectors=getattr(sets, "needs_vectors", False))
     return calibrated(
-        frame, reading_of(frame, columns, vectors=getattr(sets, "needs_vectors", False)), alpha=alpha, delta=delta,
-        loss=loss, scoring=AsGiven() if scoring is None else scoring, sets=Threshold() if sets is None else sets,
+        FrameRows(frame, reading), alpha=alpha, delta=delta, loss=loss,
+        scoring=AsGiven() if scoring is None else scoring, sets=Threshold() if sets is None else sets,
         evidence=evidence, thresholds=thresholds, sequence=sequence, seed=seed, most_queries=most_queries,
     )  # fmt: skip
 
 
 def calibrated(
-    frame: Frame,
-    reading: Reading,
+    rows: Rows,
     *,
     alpha: float,
     delta: float,
@@ -97,20 +96,20 @@ def calibrated(
     on_grid = on_grid or (thresholds is None and scoring.name == "win-rate" and not _refuses_empty(evidence))
     pieces: dict[str, Any] = {"loss": loss, "scoring": scoring, "sets": sets}
     if evidence is None or evidence.needs == "order" or not on_grid:
-        count = _count(frame, reading)
+        count = _count(rows)
         if count <= most:
-            queries = collected(frame, reading)
+            queries = collected(rows)
             given = {"evidence": evidence, "thresholds": thresholds, "most_queries": most}
             return calibration.calibrate(queries, **pieces, **given, **settings)
         evidence = default_evidence(count, most) if evidence is None else evidence
     _check_evidence(evidence, settings["sequence"])
     if isinstance(thresholds, str) or (thresholds is None and _refuses_empty(evidence)):
         raise InputError(
-            f"thresholds must be a grid where {reading.source} has more than {most:,} queries, or {evidence.name} "
+            f"thresholds must be a grid where {rows.reading.source} has more than {most:,} queries, or {evidence.name} "
             "evidence is asked for; pass thresholds=cl.grid(…)"
         )
     plan = _Plan(evidence=evidence, pieces=pieces, seed=settings["seed"], most=most)
-    with _passes(frame, reading, several=evidence.needs == "order" or not on_grid) as passes:
+    with _passes(rows, several=evidence.needs == "order" or not on_grid) as passes:
         if evidence.needs == "order":
             search = _of_first(passes, plan, cast(Any, thresholds), settings["sequence"])
         else:
@@ -129,16 +128,16 @@ def _refuses_empty(evidence: Evidence | None) -> bool:
     return bool(getattr(evidence, "refuses_equal_losses", False))
 
 
-def _count(frame: Frame, reading: Reading) -> int:
-    count: int = frame.select(column(reading.roles["query_id"])).distinct().count()
+def _count(rows: Rows) -> int:
+    count = rows.count()
     if not count:
-        raise InputError(f"{reading.source} has columns and no rows")
+        raise InputError(f"{rows.reading.source} has columns and no rows")
     return count
 
 
-def collected(frame: Frame, reading: Reading) -> Queries:
-    """All queries of a frame, here."""
-    return _queries_in(runs_of(frame, reading).toArrow(), reading.source)
+def collected(rows: Rows) -> Queries:
+    """All queries, here."""
+    return _queries_in(rows.runs().toArrow(), rows.reading.source)
 
 
 def _queries_in(runs: Any, source: str) -> Queries:
@@ -184,15 +183,15 @@ class _Passes:
 
 
 @contextmanager
-def _passes(frame: Frame, reading: Reading, *, several: bool) -> Generator[_Passes]:
+def _passes(rows: Rows, *, several: bool) -> Generator[_Passes]:
     """The runs brought together; kept by the workers where several passes look at them."""
-    runs = together(runs_of(frame, reading), "query", "place")
+    runs = together(rows.runs(), "query", "place")
     if not several:
-        yield _Passes(runs, reading.source)
+        yield _Passes(runs, rows.reading.source)
         return
     kept = runs.persist()
     try:
-        yield _Passes(kept, reading.source)
+        yield _Passes(kept, rows.reading.source)
     finally:
         kept.unpersist()
 

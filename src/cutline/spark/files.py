@@ -1,65 +1,161 @@
-"""Files that a user names as a DataFrame: parquet or CSV, one file, a folder of them, or a pattern."""
+"""Files that a user names, read by the workers: parquet or CSV, one file, a folder of them, or a pattern.
+
+Parquet is read with Arrow, a row group at a time, as on one machine. So every worker must see the files under the same
+path, and no row passes through Java before it is packed.
+"""
 
 from __future__ import annotations
 
 import re
-from functools import reduce
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cutline._columns import Wording
 from cutline._files import shortened
 from cutline.errors import InputError
+from cutline.io.arrow import pa, pq
 from cutline.io.delimited import header_of
 from cutline.io.formats import suffix_of
-from cutline.io.sources import source_of
+from cutline.io.sources import Source, reading, source_of
+from cutline.spark import packing
+from cutline.spark.frames import RUNS, Frame, FrameRows, Rows, mapped, reading_of, roles_in
+from cutline.spark.packing import Batches, Reading
+from cutline.streaming.files import files_of
 
 PARQUET, CELLS = (".parquet", ".pq"), {".csv": ",;\t", ".tsv": "\t"}
+TASKS = 8  # per core, at most
 
 
-def frame_of(spark: Any, path: Path, *, ordered: bool) -> tuple[Any, bool]:
-    """The rows of the files, and whether their cells are text. `ordered` where the order of rows within a query
-    matters: then file after file, by name, as Spark itself takes the largest first."""
-    files = files_at(path)
-    text = suffix_of(files[0]) in CELLS
-    reader = _cells(spark, files) if text else spark.read.parquet
-    names = [_literal(file) for file in files]
-    if ordered and len(names) > 1:
-        return reduce(lambda one, other: one.unionByName(other), [reader(name) for name in names]), text
-    return reader(names) if text else reader(*names), text
+def rows_of(
+    spark: Any, files: list[Path], columns: dict[str, str], *, name: str, vectors: bool, by_position: bool
+) -> Rows:
+    """The rows of files of one form. `by_position` where the order of rows within a query matters."""
+    wording = Wording(name, flags=True)
+    if suffix_of(files[0]) in CELLS:
+        frame = _cells(spark, files, by_position=by_position)
+        return FrameRows(frame, reading_of(frame, columns, vectors=vectors, wording=wording, cells=True))
+    names = list(_parquet(source_of(files[0])).schema_arrow.names)
+    roles = roles_in(names, columns, vectors=vectors, labels=True, wording=wording)
+    parts = [part for file in files for part in _parts_of(file)]
+    if not parts:
+        raise InputError(f"{name} has columns and no rows")
+    return ParquetRows(spark, parts, Reading(source=name, roles=roles))
 
 
 def files_at(path: Path) -> list[Path]:
     """The files that a name stands for, in the order of their names, all of one form."""
-    if path.is_dir():
-        inside = sorted(each for each in path.rglob("*") if each.is_file() and not _hidden(each.relative_to(path)))
-        files = [each for each in inside if suffix_of(each) in (*PARQUET, *CELLS)]
-    elif not path.exists() and re.search(r"[*?[]", str(path)):
-        anchor = Path(path.anchor)
-        files = sorted(each for each in anchor.glob(str(path.relative_to(anchor))) if each.is_file())
-    else:
-        files = [source_of(path).path]
-    if not files:
-        raise InputError(f"{shortened(path)}: no parquet and no CSV files there; check the path")
+    files = files_of(path)
     for file in files:
-        if suffix_of(file) not in (*PARQUET, *CELLS):
+        if suffix_of(file) not in (*PARQUET, *CELLS) or (suffix_of(file) in PARQUET and file.suffix == ".gz"):
             raise InputError(f"{shortened(file)}: Spark reads .parquet, .csv and .tsv here; leave --engine spark out")
         if (suffix_of(file) in CELLS) != (suffix_of(files[0]) in CELLS):
             raise InputError(f"{shortened(path)} has parquet and CSV files; name those of one form")
+        source_of(file)
     return files
 
 
-def _hidden(path: Path) -> bool:
-    """What Spark and others leave beside the data, as _SUCCESS and .crc files."""
-    return any(part.startswith(("_", ".")) for part in path.parts)
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A row group: where it begins in its file, and the file as it was when it was first looked at."""
+
+    source: Source
+    group: int
+    first: int
+    size: int
+    changed: int
+
+    def check(self) -> None:
+        """Refuse a file that is another one by now."""
+        if _stamp(self.source) != (self.size, self.changed):
+            raise InputError(f"{self.source.name} changed while it was read; wait until it is written, and start again")
 
 
-def _literal(file: Path) -> str:
-    """A path in which no mark is a pattern to Spark."""
-    return "file:" + re.sub(r"([*?\[\]{}\\])", r"\\\1", str(file.resolve()))
+def _stamp(source: Source) -> tuple[int, int]:
+    known = source.path.stat()
+    return known.st_size, known.st_mtime_ns
 
 
-def _cells(spark: Any, files: list[Path]) -> Any:
-    """A reader of cells as the text they are, named by the first line of each file."""
+def _parquet(source: Source) -> Any:
+    with reading(source):
+        return pq.ParquetFile(str(source.path), pre_buffer=False)
+
+
+def _parts_of(path: Path) -> Iterator[_Part]:
+    source = source_of(path.resolve())
+    size, changed = _stamp(source)
+    meta, first = _parquet(source).metadata, 0
+    for group in range(meta.num_row_groups):
+        yield _Part(source, group, first, size, changed)
+        first += meta.row_group(group).num_rows
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ParquetRows:
+    """The rows of parquet files."""
+
+    spark: Any
+    parts: list[_Part]
+    reading: Reading
+
+    def runs(self) -> Frame:
+        """Runs, row group by row group."""
+        return self._of_parts(partial(_packed, self.reading), RUNS)
+
+    def count(self) -> int:
+        """By the column of query ids alone."""
+        few = replace(self.reading, roles={"query_id": self.reading.roles["query_id"]})
+        return self._of_parts(partial(_ids, few), "query string").distinct().count()
+
+    def _of_parts(self, work: Callable[[int, _Part], Batches], schema: str) -> Frame:
+        """What becomes of each row group. Tasks are told the numbers of theirs."""
+        parts = self.parts
+
+        def task(numbers: Batches) -> Batches:
+            for batch in numbers:
+                numbered: list[int] = batch.column(0).to_pylist()
+                for number in numbered:
+                    yield from work(number, parts[number])
+
+        most = TASKS * int(self.spark.sparkContext.defaultParallelism)
+        return mapped(self.spark.range(0, len(parts), 1, min(len(parts), most)), task, schema)
+
+
+def _packed(reading_: Reading, number: int, part: _Part) -> Batches:
+    rows = replace(reading_, source=part.source.name)
+    return packing.packed(_batches(part, rows), rows, number << packing.ROW_BITS, partial(_row, part.first))
+
+
+def _row(first: int, row: int) -> str:
+    return f"row {first + row + 1}"
+
+
+def _ids(reading_: Reading, number: int, part: _Part) -> Batches:
+    """Each query id that a row group has, once a batch; what is wrong with one is told by whoever reads all columns."""
+    for batch in _batches(part, reading_):
+        ids = batch.column(0).unique()
+        texts = ids.cast(pa.string()) if not pa.types.is_dictionary(ids.type) else ids.cast(ids.type.value_type)
+        yield pa.record_batch([texts], names=["query"])
+
+
+def _batches(part: _Part, rows: Reading) -> Batches:
+    """The rows of a row group, some at a time."""
+    with reading(part.source):
+        part.check()
+        file = _parquet(part.source)
+        names = list(rows.roles.values())
+        missing = [name for name in names if name not in file.schema_arrow.names]
+        if missing:
+            raise InputError(f"{part.source.name} has no column {missing[0]!r}, which other files have")
+        yield from file.iter_batches(packing.PACKED_ROWS, row_groups=[part.group], columns=names, use_threads=False)
+        part.check()
+
+
+def _cells(spark: Any, files: list[Path], *, by_position: bool) -> Frame:
+    """The cells of text files as the text they are, named by the first line of each. Spark takes the largest file
+    first, and so, where positions matter, one file after the other is asked for."""
     first = header_of(source_of(files[0]), CELLS[suffix_of(files[0])])
     for file in files[1:]:
         if header_of(source_of(file), CELLS[suffix_of(file)]) != first:
@@ -67,4 +163,17 @@ def _cells(spark: Any, files: list[Path]) -> Any:
     names, mark = first
     schema = ", ".join(f"`{name.replace('`', '``')}` string" for name in names)
     options = {"header": True, "sep": mark, "quote": '"', "escape": '"', "enforceSchema": False, "mode": "FAILFAST"}
-    return spark.read.schema(schema).options(**options).csv
+    reader = spark.read.schema(schema).options(**options)
+    paths = [_literal(file) for file in files]
+    if not by_position:
+        return reader.csv(paths)
+    frames: list[Frame] = [reader.csv(path) for path in paths]
+    joined = frames[0]
+    for frame in frames[1:]:
+        joined = joined.unionAll(frame)
+    return joined
+
+
+def _literal(file: Path) -> str:
+    """A path in which no mark is a pattern to Spark."""
+    return "file:" + re.sub(r"([*?\[\]{}\\])", r"\\\1", str(file.resolve()))

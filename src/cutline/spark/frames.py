@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import reduce
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy.typing as npt
 
@@ -47,7 +48,7 @@ def risk_curve(
     """
     curve = RiskCurve.empty(loss=loss, scoring=scoring, sets=sets, thresholds=thresholds)
     reading = reading_of(frame, columns, vectors=curve.sets.needs_vectors)
-    return summed_up(together(runs_of(frame, reading), "query", "place"), curve, reading.source)
+    return summed_up(together(FrameRows(frame, reading).runs(), "query", "place"), curve, reading.source)
 
 
 def apply(
@@ -81,14 +82,20 @@ def reading_of(
     cells: bool = False,
 ) -> Reading:
     """Which columns of a frame are read, and how messages name them."""
-    names = _names(frame)
-    told: Mapping[str, str] = {} if columns is None else columns
-    check_told(names, told)
     wording = Wording() if wording is None else wording
+    told: Mapping[str, str] = {} if columns is None else columns
+    roles = roles_in(_names(frame), told, vectors=vectors, labels=labels, wording=wording)
+    return Reading(source=wording.table, roles=roles, cells=cells)
+
+
+def roles_in(
+    names: list[str], columns: Mapping[str, str], *, vectors: bool, labels: bool, wording: Wording
+) -> dict[str, str]:
+    """Which column plays which role, of those that are read."""
+    check_told(names, columns)
     wanted = ("query_id", "score", *(["label"] if labels else []), *(["vector"] if vectors else []))
-    roles = match_columns(names, told, required=wanted, wording=wording)
-    kept = {role: name for role, name in roles.items() if role in wanted or role == "item_id"}
-    return Reading(source=wording.table, roles=kept, cells=cells)
+    roles = match_columns(names, columns, required=wanted, wording=wording)
+    return {role: name for role, name in roles.items() if role in wanted or role == "item_id"}
 
 
 def _names(frame: Frame) -> list[str]:
@@ -114,16 +121,48 @@ def summed_up(runs: Frame, curve: RiskCurve, source: str) -> RiskCurve:
     return reduce(RiskCurve.merge, (curve.with_state(bytes(row.answer)) for row in rows), curve)
 
 
-def runs_of(frame: Frame, reading: Reading) -> Frame:
-    """The rows of a frame as runs, wherever they lie."""
+class Rows(Protocol):
+    """Where queries come from."""
 
-    def task(batches: packing.Batches) -> packing.Batches:
-        from pyspark import TaskContext
+    @property
+    def reading(self) -> Reading:
+        """How they are read."""
+        ...
 
-        context: Any = TaskContext.get()
-        return packing.packed(batches, reading, context.partitionId())
+    def runs(self) -> Frame:
+        """Their rows as runs, wherever they lie."""
+        ...
 
-    return mapped(frame.select(*(column(name) for name in reading.roles.values())), task, RUNS)
+    def count(self) -> int:
+        """How many queries there are."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameRows:
+    """The rows of a DataFrame."""
+
+    frame: Frame
+    reading: Reading
+
+    def runs(self) -> Frame:
+        """Runs, partition by partition."""
+        reading = self.reading
+        columns = [column(name) for name in reading.roles.values()]
+        return mapped(self.frame.select(*columns), lambda batches: _packed(batches, reading), RUNS)
+
+    def count(self) -> int:
+        """By the column of query ids alone."""
+        return self.frame.select(column(self.reading.roles["query_id"])).distinct().count()
+
+
+def _packed(batches: packing.Batches, reading: Reading) -> packing.Batches:
+    from pyspark import TaskContext
+
+    context: Any = TaskContext.get()
+    partition: int = context.partitionId()
+    start = partition << packing.ROW_BITS
+    return packing.packed(batches, reading, start, lambda row: f"row {row + 1:,} of partition {partition + 1:,}")
 
 
 def together(frame: Frame, query: str, place: str) -> Frame:

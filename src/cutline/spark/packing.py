@@ -6,7 +6,7 @@ copies nothing, and a hundred rows move between machines as one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
@@ -28,7 +28,7 @@ Batches = Iterator[Any]  # of pyarrow.RecordBatch
 
 PACKED_ROWS = 1 << 17  # rows that are packed at once
 CHUNK_BYTES = 1 << 26  # of rows or runs that become queries at once
-ROW_BITS = 40  # a place is the number of a partition, then that of a row in it
+ROW_BITS = 40  # a place is the number of a part of the data, then that of a row in it
 
 RUN = pa.schema(
     [
@@ -77,21 +77,20 @@ def _numbers(cells: Column, role: str, where: str, place: Any) -> Column:
         return pa.chunked_array([[None if cell is None else float(cell) for cell in told.to_pylist()]])
 
 
-def packed(batches: Batches, reading: Reading, partition: int) -> Batches:
-    """The runs of one partition, in the order of its rows."""
+def packed(batches: Batches, reading: Reading, start: int, place: Callable[[int], str]) -> Batches:
+    """The runs of some rows, in their order, with places from `start` on; `place` says where a row stands."""
     seen = 0
     try:
         for table in tables(batches, rows=PACKED_ROWS):
             if table.num_rows:
-                place = partial(_place, partition, seen)
-                yield _runs(reading.sheet(table, place), (partition << ROW_BITS) + seen)
+                yield _runs(reading.sheet(table, partial(_further, place, seen)), start + seen)
                 seen += table.num_rows
     except InputError as problem:
         yield refusal(RUN, str(problem))
 
 
-def _place(partition: int, seen: int, row: int) -> str:
-    return f"row {seen + row + 1:,} of partition {partition + 1:,}"
+def _further(place: Callable[[int], str], seen: int, row: int) -> str:
+    return place(seen + row)
 
 
 def refusal(schema: Any, message: str) -> Any:
