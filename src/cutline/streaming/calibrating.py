@@ -201,7 +201,7 @@ class _FirstPass:
 
     def _forget(self) -> None:
         """There are too many to be kept: add up those so far."""
-        if self.terms.thresholds == "exact":
+        if isinstance(self.terms.thresholds, str):
             raise InputError(
                 f"thresholds={self.terms.thresholds!r} holds every score in memory, and {self.stream.name} has more "
                 f"than {self.terms.most:,} queries; pass a grid: thresholds=cl.grid(…), or a larger --sample"
