@@ -195,4 +195,11 @@ def _size(source: Source, form: str) -> int:
     written = source.path.stat().st_size
     if form == "parquet":
         return parquet.uncompressed(source, list(parquet.schema_of(source).names))
-    return written * (8 if source.gzipped else 2)
+    return 2 * (max(4 * written, _unpacked(source.path)) if source.gzipped else written)
+
+
+def _unpacked(path: Path) -> int:
+    """What the last four bytes of gzipped data say of its size without: right below 4 GiB."""
+    with path.open("rb") as file:
+        file.seek(-min(4, path.stat().st_size), 2)
+        return int.from_bytes(file.read(4), "little")
