@@ -201,7 +201,7 @@ class _FirstPass:
 
     def _forget(self) -> None:
         """There are too many to be kept: add up those so far."""
-        if self.terms.thresholds == "exact":
+        if isinstance(self.terms.thresholds, str):
             raise InputError(
                 f"thresholds={self.terms.thresholds!r} holds every score in memory, and {self.stream.name} has more "
                 f"than {self.terms.most:,} queries; pass a grid: thresholds=cl.grid(…), or a larger --sample"
@@ -263,7 +263,7 @@ def _calibrated(stream: Stream, terms: Terms, reader: Reader) -> Streamed:
     drawn = smallest(stream, reader, seed=terms.seed, salt=first.fingerprint, wanted=count, of=first.n)
     lists, _ = prepared_quietly(drawn, loss=terms.loss, scoring=terms.scoring, sets=terms.sets)
     empty = terms.curve(check_thresholds(quantile_grid(lists, count), loss=terms.loss, scoring=terms.scoring))
-    curve = _curve_of(stream, reader, empty).without(empty.of(lists, 0))
+    curve = _curve_of(stream, reader, empty, _roles(reader)).without(empty.of(lists, 0))
     curve = replace(curve, n_judged=first.judged)
     search = search_of_curve(curve, evidence, fingerprint=first.fingerprint, sample=count, whole=whole)
     return made(certificate=certify(search, **settings))
@@ -288,8 +288,13 @@ def _roles(reader: Reader) -> Sequence[str] | None:
     return ROLES
 
 
-def _curve_of(stream: Stream, reader: Reader, empty: RiskCurve) -> RiskCurve:
-    """The curve of all queries of the stream."""
+def curve_of_stream(stream: Stream, reader: Reader, empty: RiskCurve) -> RiskCurve:
+    """The curve of all queries of the stream, on the thresholds of an empty one; items are looked at too."""
+    return stream.settled(lambda: _curve_of(stream, reader, empty, None))
+
+
+def _curve_of(stream: Stream, reader: Reader, empty: RiskCurve, roles: Sequence[str] | None) -> RiskCurve:
+    """The same, reading these roles only."""
 
     def added(chunk: Any) -> RiskCurve | None:
         lot = reader(chunk)
@@ -299,7 +304,7 @@ def _curve_of(stream: Stream, reader: Reader, empty: RiskCurve) -> RiskCurve:
         return empty.of(lists, lot.judged)
 
     curve = empty
-    for part in stream.results(added, _roles(reader)):
+    for part in stream.results(added, roles):
         curve = curve if part is None else curve.merge(part)
     return curve
 
@@ -310,7 +315,7 @@ def _whole(stream: Stream, reader: Reader, terms: Terms) -> int:
 
     lowest = np.array([-np.finfo(np.float64).max])
     empty = RiskCurve.empty(loss=terms.loss, scoring=AsGiven(), sets=Threshold(), thresholds=lowest)
-    return int(_curve_of(stream, reader, empty).sums[0, LOSS])
+    return int(_curve_of(stream, reader, empty, _roles(reader)).sums[0, LOSS])
 
 
 def smallest(stream: Stream, reader: Reader, *, seed: int, salt: str, wanted: int, of: int) -> Queries:
