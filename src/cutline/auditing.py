@@ -194,8 +194,8 @@ def audit(certificate: Certificate | Abstention, queries: Queries, *, by: str | 
         p_above=p_above,
         sizes=sizes_of(sizes),
         **figures_of(losses, slates.chosen, shares, queries.offsets),
-        strata=_groups(losses, sizes, *_strata(sizes)),
-        by={name: _groups(losses, sizes, *_values(queries.per_query(name))) for name in names},
+        strata=groups_of(losses, sizes, *strata_of(sizes)),
+        by={name: groups_of(losses, sizes, *_values(queries.per_query(name))) for name in names},
         loss=certificate.loss.name,
         calibration_data=known,
         diversity=diversity_at(certificate, queries, scores, slates.chosen, np.arange(len(queries)), resamples=1000),
@@ -294,7 +294,7 @@ def _verdict(risk: float, high: float, p_above: float, alpha: float) -> Verdict:
     return "above" if p_above <= SUSPICION else "inconclusive"
 
 
-def _strata(sizes: Integers) -> tuple[list[str], Integers]:
+def strata_of(sizes: Integers) -> tuple[list[str], Integers]:
     """Half-open bins on the unique quartiles of the non-empty sizes; empty lists are a stratum of their own."""
     filled = sizes[sizes > 0]
     if not len(filled):
@@ -315,7 +315,7 @@ def _values(column: npt.NDArray[Any]) -> tuple[list[str], Integers]:
     return [str(name) for name in names], which.astype(np.int64)
 
 
-def _groups(losses: Floats, sizes: Integers, names: Iterable[str], which: Integers) -> tuple[Group, ...]:
+def groups_of(losses: Floats, sizes: Integers, names: Iterable[str], which: Integers) -> tuple[Group, ...]:
     """The risk of each group with queries in it; the level 0.05 is shared by both ends of all intervals."""
     named = [(name, which == place) for place, name in enumerate(names)]
     present = [(name, mask) for name, mask in named if bool(mask.any())]
