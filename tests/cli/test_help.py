@@ -15,7 +15,7 @@ from tests.rankers.worlds import world, write_letor
 
 import cutline as cl
 
-COMMANDS = ["calibrate", "apply", "audit", "show", "frontier", "plan", "train", "score"]
+COMMANDS = ["calibrate", "apply", "audit", "show", "frontier", "plan", "train", "score", "paper"]
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ def test_the_true_risk_is_that_of_lists_scored_from_their_features():
 def test_new_calibration_samples_break_the_promise_no_more_often_than_delta():
     stream = Stream.of(WORLD, network().network)
     common = {"loss": LOSS, "scoring": cl.WinRate(), "sets": cl.Threshold(), "thresholds": GRID}
-    evidences = {"hoeffding": cl.evidence.Hoeffding(), "betting": cl.evidence.Betting()}
+    evidences = {"hoeffding": (cl.evidence.Hoeffding(), 0), "betting": (cl.evidence.Betting(), 0)}
     places = fresh_places(
         stream, evidences=evidences, **common, n_calibration=400, repeats=100, alpha=0.4, delta=0.1, seed=0
     )

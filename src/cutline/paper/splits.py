@@ -65,13 +65,16 @@ def splits_of(n_queries: int, *, n_calibration: int, repeats: int, seed: int) ->
 
 
 def outcomes_of(
-    table: LossTable, splits: list[Split], *, evidence: Evidence, alpha: float, delta: float, seed: int = 0
-) -> Outcomes:
-    """Calibrate each split and measure it on its test queries. Split i has the seed `seed` + i, as in `resample`."""
+    table: LossTable, splits: list[Split], *, evidence: Evidence, alpha: float, delta: float, seed: int = 0,
+    first: int = 0,
+) -> Outcomes:  # fmt: skip
+    """Calibrate each split, from place `first` of the walk on, and measure it on its test queries. Split i has the seed
+    `seed` + i, as in `resample`."""
     places = np.full(len(splits), ABSTAINED, np.int64)
     figures = np.full((len(splits), 4), np.nan)
     for number, split in enumerate(splits):
-        place = table.place(split.calibration, evidence=evidence, alpha=alpha, delta=delta, seed=seed + number)
+        own = seed + number
+        place = table.place(split.calibration, evidence=evidence, alpha=alpha, delta=delta, seed=own, first=first)
         if place is not None:
             sizes = table.sizes(place)
             places[number] = place

@@ -68,12 +68,15 @@ class LossTable:
     def __len__(self) -> int:
         return len(self.units)
 
-    def place(self, rows: Integers, *, evidence: Evidence, alpha: float, delta: float, seed: int = 0) -> int | None:
-        """The place on the walk that these queries certify; None where they abstain."""
+    def place(
+        self, rows: Integers, *, evidence: Evidence, alpha: float, delta: float, seed: int = 0, first: int = 0
+    ) -> int | None:
+        """The place that these queries certify on the walk from place `first` on; None where they abstain."""
         judge = judge_of(evidence, n=len(rows), alpha=alpha, delta=delta)
         if evidence.needs == "order":
             rows = rows[self.names.select(rows).hash_order(seed, self.fingerprint(rows))]
-        return FixedSequence().walk(self._blocks(rows, judge, evidence), delta=delta).farthest
+        farthest = FixedSequence().walk(self._blocks(rows, judge, evidence, first), delta=delta).farthest
+        return None if farthest is None else first + farthest
 
     def fingerprint(self, rows: Integers) -> str:
         """The fingerprint of these lists, as `calibrate` has it."""
@@ -99,8 +102,8 @@ class LossTable:
         """Which lists are chosen from at a threshold, as more items reach it than are kept."""
         return self.reached[:, place] > (np.iinfo(np.int32).max if self.most is None else self.most)
 
-    def _blocks(self, rows: Integers, judge: Judge, evidence: Evidence) -> Iterator[_Block]:
-        for start in range(0, len(self.thresholds), STRIDE):
+    def _blocks(self, rows: Integers, judge: Judge, evidence: Evidence, first: int) -> Iterator[_Block]:
+        for start in range(first, len(self.thresholds), STRIDE):
             yield _Block.of(self.units[rows, start : start + STRIDE], judge, evidence)
 
 

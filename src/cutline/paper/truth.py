@@ -10,9 +10,9 @@ Drawing them in place of the features changes nothing but the time that it takes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -27,13 +27,12 @@ from cutline.losses import Loss
 from cutline.paper.splits import ABSTAINED
 from cutline.paper.tables import LossTable
 from cutline.preferences import Scoring
+from cutline.queries import Queries
 from cutline.rankers.network import Network
 from cutline.sets import SetRule
 
-if TYPE_CHECKING:
-    from cutline.queries import Queries
-
 Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.int64]
 
 AT_ONCE = 400_000  # items drawn together
@@ -41,24 +40,50 @@ AT_ONCE = 400_000  # items drawn together
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Stream:
-    """New queries of a world with the outputs of a network."""
+    """New queries of a world with the outputs of a network. What was drawn in chunks without vectors is kept, for the
+    next experiment to look at."""
 
     world: Simulator
-    folded: Network
+    layers: tuple[tuple[Singles, Singles], ...]
+    kept: dict[tuple[int, ...], list[Queries]] = field(default_factory=dict[tuple[int, ...], list[Queries]])
 
     @classmethod
     def of(cls, world: Simulator, network: Network) -> Stream:
         """The world that the features of a network were drawn from."""
-        return cls(world=world, folded=folded(network))
+        inner = folded(network)
+        layers = zip(inner.weights, inner.biases, strict=True)
+        return cls(world=world, layers=tuple((w.astype(np.float32), b.astype(np.float32)) for w, b in layers))
+
+    def without_vectors(self) -> Stream:
+        """The same for rules that look at scores alone: less to draw."""
+        return replace(self, world=replace(self.world, vectors=0), kept={})
 
     def draw(self, n_queries: int, *, rng: np.random.Generator) -> Queries:
         """Labels, vectors where the world has them, and outputs as scores."""
         drawn = self.world.collection(n_queries, rng=rng, ids=False, on_the_fly=True)
         quality = cast(SimulatedFeatures, drawn.features).quality
-        inputs = np.empty((len(quality), len(self.folded.mean)), np.float32)
-        inputs[:, 0] = quality
-        inputs[:, 1:] = rng.standard_normal((len(quality), inputs.shape[1] - 1), dtype=np.float32)
-        return replace(drawn.queries, scores=self.folded.outputs(inputs), columns={})
+        values = np.empty((len(quality), len(self.layers[0][0])), np.float32)
+        values[:, 0] = quality
+        values[:, 1:] = rng.standard_normal((len(quality), values.shape[1] - 1), dtype=np.float32)
+        for place, (weights, biases) in enumerate(self.layers):
+            values = (values if place == 0 else np.maximum(values, 0.0, out=values)) @ weights
+            values += biases
+        return replace(drawn.queries, scores=values[:, 0].astype(np.float64), columns={})
+
+    def chunks(self, n_queries: int, *, of: int, seed: tuple[int, ...]) -> Iterator[Queries]:
+        """So many queries, `of` at a time and the rest."""
+        key = (n_queries, of, *seed)
+        if key in self.kept:
+            yield from self.kept[key]
+            return
+        rng, drawn = np.random.default_rng(seed), list[Queries]()
+        for start in range(0, n_queries, of):
+            chunk = self.draw(min(of, n_queries - start), rng=rng)
+            if not self.world.vectors:
+                drawn.append(chunk)
+            yield chunk
+        if not self.world.vectors:
+            self.kept[key] = drawn
 
 
 def folded(network: Network) -> Network:
@@ -100,11 +125,9 @@ def truth_of(
     stream: Stream, *, loss: Loss, scoring: Scoring, sets: SetRule, thresholds: Floats, n_queries: int, seed: int
 ) -> Truth:
     """The risk of lists by a large sample of its own, which no calibration sees."""
-    rng = np.random.default_rng([seed, 2])
     curve = RiskCurve.empty(loss=loss, scoring=scoring, sets=sets, thresholds=thresholds)
-    step = max(1, AT_ONCE // stream.world.lengths[1])
-    for start in range(0, n_queries, step):
-        curve = curve.add(stream.draw(min(step, n_queries - start), rng=rng))
+    for chunk in stream.chunks(n_queries, of=max(1, AT_ONCE // stream.world.lengths[1]), seed=(seed, 2)):
+        curve = curve.add(chunk)
     totals, squares = moments(curve.sums)
     means = totals / n_queries
     variance = np.maximum(squares / n_queries - means**2, 0.0)
@@ -115,18 +138,20 @@ def truth_of(
 
 
 def fresh_places(
-    stream: Stream, *, evidences: Mapping[str, Evidence], loss: Loss, scoring: Scoring, sets: SetRule,
+    stream: Stream, *, evidences: Mapping[str, tuple[Evidence, int]], loss: Loss, scoring: Scoring, sets: SetRule,
     thresholds: Floats, n_calibration: int, repeats: int, alpha: float, delta: float, seed: int,
 ) -> dict[str, Integers]:  # fmt: skip
-    """Where calibrations end whose queries are new each time, one for each kind of evidence."""
-    rng = np.random.default_rng([seed, 3])
-    rows = np.arange(n_calibration)
+    """Where calibrations end whose queries are new each time, for each kind of evidence, which comes with the place
+    that its walk begins at."""
     places = {name: np.full(repeats, ABSTAINED, np.int64) for name in evidences}
-    for number in range(repeats):
-        table = LossTable.of(
-            stream.draw(n_calibration, rng=rng), loss=loss, scoring=scoring, sets=sets, thresholds=thresholds
-        )
-        for name, evidence in evidences.items():
-            place = table.place(rows, evidence=evidence, alpha=alpha, delta=delta, seed=seed + number)
-            places[name][number] = ABSTAINED if place is None else place
+    together = max(1, AT_ONCE // (n_calibration * stream.world.lengths[1]))  # samples, which share no query
+    number = 0
+    for chunk in stream.chunks(repeats * n_calibration, of=together * n_calibration, seed=(seed, 3)):
+        table = LossTable.of(chunk, loss=loss, scoring=scoring, sets=sets, thresholds=thresholds)
+        for start in range(0, len(chunk), n_calibration):
+            rows = np.arange(start, start + n_calibration)
+            for name, (evidence, first) in evidences.items():
+                place = table.place(rows, evidence=evidence, alpha=alpha, delta=delta, seed=seed + number, first=first)
+                places[name][number] = ABSTAINED if place is None else place
+            number += 1
     return places
