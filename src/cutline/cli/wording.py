@@ -40,6 +40,7 @@ _FLAGS = {
     "truncation": "--truncation",
     "validation": "--validation",
     "patience": "--patience",
+    "repeats": "--repeats",
 }
 _ARGUMENT = re.compile(rf"^({'|'.join(_FLAGS)})(?= (must|of|has)\b)")
 

@@ -66,7 +66,7 @@ def risk_edges(values: Sequence[Floats], alpha: float) -> Floats:
     return edges
 
 
-def counted(values: Floats, edges: Floats) -> Rows:
+def in_bins(values: Floats, edges: Floats) -> Rows:
     """How many values lie in each bin, its upper edge included: alpha itself is not above alpha."""
     known = values[~np.isnan(values)]
     bins = np.clip(np.searchsorted(edges, known, side="left") - 1, 0, len(edges) - 2)
@@ -81,7 +81,7 @@ def counted(values: Floats, edges: Floats) -> Rows:
 def risks(series: Mapping[str, Floats], alpha: float, *, what: str) -> tuple[list[Any], Rows]:
     """One histogram of risks for each series, below each other on one axis, with alpha as a line."""
     edges = risk_edges(list(series.values()), alpha)
-    rows = [{"series": name, **row} for name, values in series.items() for row in counted(values, edges)]
+    rows = [{"series": name, **row} for name, values in series.items() for row in in_bins(values, edges)]
     span = (float(edges[0]), float(edges[-1]))
     names = list(series)
     panels = [
@@ -96,7 +96,8 @@ def _risk_panel(rows: Rows, name: str, alpha: float, span: tuple[float, float], 
     axis = alt.Axis(format=".3~f", title=what if last else None, labels=last, ticks=last, tickCount=8)
     x = alt.X("low:Q", scale=alt.Scale(domain=list(span), nice=False), axis=axis)
     bars = alt.Chart(values_of(rows)).mark_rect(color=LIGHT.green if "true" in name else LIGHT.risk)
-    up = alt.Y("count:Q", title="splits", axis=alt.Axis(tickCount=3, format="d"), scale=alt.Scale(zero=True))
+    counted = "calibrations" if "true" in name else "splits"
+    up = alt.Y("count:Q", title=counted, axis=alt.Axis(tickCount=3, format="d"), scale=alt.Scale(zero=True))
     layers = [bars.encode(x=x, x2="high:Q", y=up, y2=alt.datum(0)), *_level_across(alpha, x=True)]
     return alt.layer(*layers).properties(width=WIDTH, height=62, title=small_title(name))
 
@@ -212,7 +213,7 @@ def violins(outlines: Rows, items: Rows, *, names: Sequence[str]) -> Any:
         labelExpr=f"{list(names)!r}[datum.value - 1]",
     )  # fmt: skip
     up = alt.Y("score:Q", title="score of an item: its win rate", scale=alt.Scale(domain=[0, 1]))
-    shape = alt.Chart(values_of(outlines)).mark_rect(color=LIGHT.bar, opacity=0.8, strokeWidth=0)
+    shape = alt.Chart(values_of(outlines)).mark_rect(color=LIGHT.bar, strokeWidth=0)
     shape = shape.encode(x=alt.X("left:Q", scale=domain, axis=labels), x2="right:Q", y=alt.Y("low:Q"), y2="high:Q")
     kinds = ["good", "not good"]
     colour = alt.Color(

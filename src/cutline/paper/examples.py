@@ -86,9 +86,14 @@ def _outline(scores: Floats, place: int) -> Rows:
     edges = np.linspace(low, high, SLICES + 1)
     middle = (edges[:-1] + edges[1:]) / 2
     density = np.exp(-0.5 * ((middle[:, np.newaxis] - scores) / width) ** 2).sum(axis=1)
-    half = HALF * density / density.max()
+    half, overlap = HALF * density / density.max(), 0.3 * (high - low) / SLICES  # no gap shows between two slices
     return [
-        {"low": float(a), "high": float(b), "left": place - float(side), "right": place + float(side)}
+        {
+            "low": float(a),
+            "high": float(min(b + overlap, high)),
+            "left": place - float(side),
+            "right": place + float(side),
+        }
         for a, b, side in zip(edges[:-1], edges[1:], half, strict=True)
     ]
 

@@ -28,10 +28,10 @@ class Figure:
 def write_figure(figure: Figure, folder: Path) -> str:
     """Write the SVG, the PNG and the data, each whole or not at all; the SVG."""
     from cutline.io.arrow import pa, pq
-    from cutline.report import png_of, svg_of
+    from cutline.report.pictures import png_of_svg, svg_of
 
-    svg, png = svg_of(figure.chart), png_of(figure.chart, scale=2)
-    for ending, content in (("svg", svg.encode()), ("png", png)):
+    svg = svg_of(figure.chart)
+    for ending, content in (("svg", svg.encode()), ("png", png_of_svg(svg))):
         with whole_file(folder / f"{figure.name}.{ending}") as file:
             file.write(content)
     with whole_file(folder / f"{figure.name}.parquet") as file:

@@ -78,7 +78,9 @@ def msmarco(wish: Wish) -> Collection:
         rows = slice(int(queries.offsets[start]), int(queries.offsets[start + len(some)]))
         features[rows] = block
     half = features.shape[1] // 2
-    titled = replace(queries, vectors=features[:, half:], columns={"title": queries.columns["title"]})
+    labels = np.nan_to_num(np.asarray(queries.labels))  # nobody judged: not good, for training too
+    columns = {"title": queries.columns["title"]}
+    titled = replace(queries, labels=labels, vectors=features[:, half:], columns=columns)
     return replace(found, queries=titled, features=features)
 
 
