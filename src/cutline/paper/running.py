@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from cutline._checks import check_one_of, check_seed, check_whole
+from cutline._extras import library
 from cutline._files import shortened, writable, write_whole
 from cutline.errors import InputError, MissingExtraError
 from cutline.paper import real
-from cutline.paper.charts import altair
 from cutline.paper.figures import Figure, write_figure
 from cutline.paper.page import page_of
 from cutline.paper.ranked import Ranked, ranked
@@ -20,6 +20,7 @@ from cutline.paper.registry import Experiment, chosen
 from cutline.paper.run import Run
 from cutline.paper.sources import SIZES, SOURCES, Size, Wish
 
+LIBRARIES = (("altair", "report"), ("vl_convert", "report"), ("jinja2", "report"), ("torch", "torch"))
 Progress = Callable[[str, int, int], object]
 
 
@@ -79,7 +80,8 @@ def reproduce(
     check_one_of("size", size, SIZES)
     repeats, seed = check_whole("repeats", repeats, least=1), check_seed(seed)
     folder = _folder(out)
-    altair()  # what is missing is said before the work begins
+    for library_name, extra in LIBRARIES:  # what is missing is said before the work begins
+        library(library_name, extra=extra, what="cutline paper")
     there = [] if data is None else real.found_in(Path(data))
     jobs = [(name, each, source) for name, each in wanted.items() for source in _sources(each, there)]
     folder.mkdir(parents=True, exist_ok=True)
@@ -88,7 +90,7 @@ def reproduce(
     missing: dict[str, None] = {}
     for done, (name, experiment, source) in enumerate(jobs):
         say = _teller(progress, f"{name}, {SOURCES[source].label}", done, len(jobs))
-        shelf.wish = _told(shelf.wish, say)
+        shelf.wish = replace(shelf.wish, say=say)
         found = shelf.get(source)
         if isinstance(found, MissingExtraError):
             missing[f"{SOURCES[source].label}: {found}"] = None
@@ -114,12 +116,6 @@ def _teller(progress: Progress | None, what: str, done: int, total: int) -> Call
             progress(f"{what}: {step}", done, total)
 
     return say
-
-
-def _told(wish: Wish, say: Callable[[str], None]) -> Wish:
-    from dataclasses import replace
-
-    return replace(wish, say=say)
 
 
 def _path(data: Any) -> Path | None:
