@@ -98,7 +98,7 @@ def test_true_risks_are_there_for_simulations_alone(everything):
 def test_strata_are_named_as_in_the_paper_and_count_every_list(everything):
     rows = panel(data_of(everything, "yahoo.yahoo-like"), "strata")
     assert {row["name"] for row in rows} <= {"Empty", "Short", "Short-Medium", "Medium-Long", "Long"}
-    assert sum(row["n"] for row in rows) == 1_600
+    assert sum(row["n"] for row in rows) == 1_400
     assert all(row["low"] <= row["risk"] <= row["high"] for row in rows)
 
 
@@ -174,6 +174,7 @@ def test_a_library_that_is_needed_is_asked_for_before_anything_is_done(tmp_path,
         ({"experiments": ["yaho"]}, "experiments are teaser, yahoo"),
         ({"size": "medium"}, "size"),
         ({"repeats": 0}, "repeats"),
+        ({"seed": -1}, "seed"),
         ({"data": "nowhere"}, "no folder that can be read"),
     ],
 )

@@ -88,5 +88,5 @@ def test_a_wrong_line_is_named_before_anything_is_written(tmp_path):
     path.write_text(path.read_text() + "7 qid:9 1:0.5\n")
     out = tmp_path / "out"
     with pytest.raises(InputError, match=r"set1\.train\.txt, line \d+: the label is 7"):
-        reproduce(["tests", "yahoo"], out=out, data=tmp_path, repeats=2)
+        reproduce(["diversity-example", "yahoo"], out=out, data=tmp_path, repeats=2)
     assert not list(out.iterdir())

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from cutline._checks import check_one_of, check_seed, check_whole
+from cutline._checks import check_one_of, check_whole
 from cutline._extras import library
 from cutline._files import shortened, writable, write_whole
 from cutline.errors import InputError, MissingExtraError
@@ -50,10 +50,10 @@ class _Shelf:
     wish: Wish
     kept: dict[str, Ranked | MissingExtraError] = field(default_factory=dict[str, Ranked | MissingExtraError])
 
-    def get(self, name: str) -> Ranked | MissingExtraError:
+    def get(self, name: str, say: Callable[[str], None]) -> Ranked | MissingExtraError:
         if name not in self.kept:
             try:
-                self.kept[name] = ranked(SOURCES[name], self.wish)
+                self.kept[name] = ranked(SOURCES[name], replace(self.wish, say=say))
             except MissingExtraError as absent:
                 if name not in ("insteval", "movielens", "insuranceqa") or "`data`" not in str(absent):
                     raise
@@ -78,7 +78,7 @@ def reproduce(
     """
     wanted = chosen(experiments)
     check_one_of("size", size, SIZES)
-    repeats, seed = check_whole("repeats", repeats, least=1), check_seed(seed)
+    repeats, seed = check_whole("repeats", repeats, least=1), check_whole("seed", seed, least=0)
     folder = _folder(out)
     for library_name, extra in LIBRARIES:  # what is missing is said before the work begins
         library(library_name, extra=extra, what="cutline paper")
@@ -86,12 +86,13 @@ def reproduce(
     jobs = [(name, each, source) for name, each in wanted.items() for source in _sources(each, there)]
     folder.mkdir(parents=True, exist_ok=True)
     shelf = _Shelf(Wish(size=size, n_queries=0, seed=seed, folder=_path(data), scratch=folder))
+    for source in dict.fromkeys(source for _, _, source in jobs if source in there):  # what is wrong in files is said
+        shelf.get(source, _teller(progress, SOURCES[source].label, 0, len(jobs)))  # before any figure is written
     shown: list[Shown] = []
     missing: dict[str, None] = {}
     for done, (name, experiment, source) in enumerate(jobs):
         say = _teller(progress, f"{name}, {SOURCES[source].label}", done, len(jobs))
-        shelf.wish = replace(shelf.wish, say=say)
-        found = shelf.get(source)
+        found = shelf.get(source, say)
         if isinstance(found, MissingExtraError):
             missing[f"{SOURCES[source].label}: {found}"] = None
             continue

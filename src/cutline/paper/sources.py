@@ -107,7 +107,7 @@ YAHOO_LIKE = Source(
     name="yahoo-like",
     label="yahoo-like simulation",
     relevance=Grade(at_least=2),
-    counts={"full": Counts(13_045, 8_000, 5_045), "small": Counts(1_000, 1_000, 600)},
+    counts={"full": Counts(13_045, 8_000, 5_045), "small": Counts(1_000, 800, 600)},
     recipe={"full": {"epochs": 10, "patience": 3}, "small": {"epochs": 4, "lr": 0.003}},
     load=partial(_drawn, _yahoo_world, "yahoo-like simulation"),
     world=_yahoo_world,
