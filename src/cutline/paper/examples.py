@@ -21,6 +21,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 SPREADS = (0.02, 0.25, 0.5, 0.75, 0.98)  # quantiles of the spread of scores, hard to easy
+HIGH = 0.8  # a win rate
 SHORTEST = 10  # items of a query that is drawn
 HALF = 0.42  # of a violin's width
 SLICES = 80  # that a violin is drawn in
@@ -59,14 +60,20 @@ def teaser(run: Run) -> Figure:
         chart=charts.stacked(parts, title="Hard and easy queries", subtitle=words),
         panels={"violin": outlines, "items": items, "queries": lines},
         found=f"On the {run.label}, win rates of the hardest of the five queries have a standard deviation of "
-        f"{first:.2f}, those of the easiest {last:.2f}: a threshold keeps few items or none of the first and many of "
-        "the last.",
+        f"{first:.2f}, those of the easiest {last:.2f}; {_reaching(items, 1)} of the first are at least {HIGH:g}, and "
+        f"{_reaching(items, len(lines))} of the last.",
         settings=(
             *run.ranked.about, ("scores", "win rates by the logistic link, scale 1"),
             ("queries shown", f"of those with at least {SHORTEST} items, by the standard deviation of win rates"),
             ("quantiles", ", ".join(map(str, SPREADS))),
         ),
     )  # fmt: skip
+
+
+def _reaching(items: Rows, place: int) -> str:
+    """How many items of a query have a high score."""
+    own = [row["score"] >= HIGH for row in items if row["place"] == place]
+    return f"{sum(own)} of {len(own)}"
 
 
 def _by_spread(queries: Queries, scores: Floats) -> tuple[Integers, Floats]:
@@ -166,7 +173,7 @@ def _before_and_after(run: Run, rule: Diverse, scores: Floats, query: int, thres
     best = np.argsort(-scores[rows], kind="stable")[: rule.max_size]
     chosen = chosen_rows(rule, scores[rows], own, threshold)
     name = str(queries.id_of(query))
-    head = {"by_score_more": f"list of {name}: the best of {reached} by score", "diverse_more": "diverse ones"}
+    head = {"by_score_more": f"query {name}: the best of {reached} by score", "diverse_more": "diverse ones"}
     lines: Rows = [{**_BLANK, **head, "query": name}]
     for one, other in zip(best.tolist(), chosen.tolist(), strict=True):
         words = {
