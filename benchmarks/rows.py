@@ -17,6 +17,7 @@ from files import files
 from learning import rankers
 from lists import Lists
 from measures import ALPHA, COARSE, DELTA, Row, algorithm, calibration, check_agreement, large, long, small, walked
+from reproducing import reproducing
 from streams import streams
 
 import cutline as cl
@@ -171,4 +172,5 @@ GROUPS: dict[str, Callable[[bool], list[Row]]] = {
     "features": features,
     "stream": streams,
     "spark": clusters.spark,
+    "paper": reproducing,
 }

@@ -208,8 +208,8 @@ def audit_of(
         risk_given_nonempty=filled.loss / unit_losses(filled.n) if filled.n else None,
         item_rate=tally.bad / unit_losses(tally.judged) if tally.judged else None,
         recall=tally.good_kept / tally.good if tally.good else None,
-        strata=_groups(_strata(tally.sizes)),
-        by={name: _groups(named_cells(cells)) for name, cells in tally.groups.items()},
+        strata=groups_of(strata_of(tally.sizes)),
+        by={name: groups_of(named_cells(cells)) for name, cells in tally.groups.items()},
         loss=certificate.loss.name,
         calibration_data=known,
         diversity=diversity,
@@ -302,7 +302,7 @@ def _verdict(risk: float, high: float, p_above: float, alpha: float) -> Verdict:
     return "above" if p_above <= SUSPICION else "inconclusive"
 
 
-def _strata(cells: dict[int, Cell]) -> list[tuple[str, Cell]]:
+def strata_of(cells: dict[int, Cell]) -> list[tuple[str, Cell]]:
     """Half-open bins on the unique quartiles of the non-empty sizes; empty lists are a stratum of their own."""
     empty = [("Empty", cells[0])] if 0 in cells else []
     filled = {size: cell.n for size, cell in sorted(cells.items()) if size}
@@ -316,7 +316,7 @@ def _strata(cells: dict[int, Cell]) -> list[tuple[str, Cell]]:
     return [*empty, *zip(names, (bins[place] for place in sorted(bins)), strict=True)]
 
 
-def _groups(named: list[tuple[str, Cell]]) -> tuple[Group, ...]:
+def groups_of(named: list[tuple[str, Cell]]) -> tuple[Group, ...]:
     """The risk of each group; the level 0.05 is shared by both ends of all intervals."""
     level = 2 * SIDE / (2 * max(1, len(named)))
     convex, one = Convex(), unit_losses(1)

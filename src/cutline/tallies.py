@@ -124,8 +124,8 @@ def tally_of(
     if len(queries) <= MOST_BET:
         tally.losses = [losses]
         tally.ids = [] if queries.query_ids is None else [queries.query_ids]
-    tally.sizes = _cells(sizes, losses, sizes)
-    tally.groups = {name: _cells(_keys(queries.per_query(name)), losses, sizes) for name in by}
+    tally.sizes = cells_of(sizes, losses, sizes)
+    tally.groups = {name: cells_of(_keys(queries.per_query(name)), losses, sizes) for name in by}
     return tally
 
 
@@ -135,7 +135,8 @@ def _in_units(shares: Floats) -> int:
     return int(np.rint(shares * UNITS).astype(np.int64).sum())
 
 
-def _cells(keys: npt.NDArray[Any], losses: Integers, sizes: Integers) -> dict[Any, Cell]:
+def cells_of(keys: npt.NDArray[Any], losses: Integers, sizes: Integers) -> dict[Any, Cell]:
+    """A cell for each key, from the losses in 1/UNITS and the sizes of its queries."""
     values, which = np.unique(keys, return_inverse=True)
     order = np.argsort(which, kind="stable")
     edges = np.concatenate([[0], np.cumsum(np.bincount(which, minlength=len(values)))]).astype(np.int64)

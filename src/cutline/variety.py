@@ -78,15 +78,10 @@ def variety_of(
     threshold: float, chosen: Flags, queries: Integers, seed: int, resamples: int,
 ) -> Variety:  # fmt: skip
     """The figures of some of the queries of a table, whose lists were cut at a threshold."""
-    from cutline.kernels._compile import on_threads, spans
-    from cutline.kernels.diversity import spread_of_lists
-
-    sizes, sums = np.zeros((len(queries), 3), np.int64), np.zeros((len(queries), 3))
-    one = partial(
-        spread_of_lists, frozen_view(vectors), NO_ROWS if vector_rows is None else vector_rows, rule.kind,
-        rule.max_size, scores, ranked(scores, offsets), offsets, threshold, chosen, queries,
+    sizes, sums = spreads_of(
+        rule, scores=scores, offsets=offsets, vectors=vectors, vector_rows=vector_rows, threshold=threshold,
+        chosen=chosen, queries=queries,
     )  # fmt: skip
-    on_threads([partial(one, *span, sizes, sums) for span in spans(len(queries), least=32)])
     modified = sizes[:, 0] > rule.max_size
     sizes, sums = sizes[modified], sums[modified]
     powers = sizes[:, 2]
@@ -103,6 +98,25 @@ def variety_of(
         max_size=rule.max_size, n_queries=len(queries), n_modified=int(modified.sum()),
         before=named[0], after=named[1], top=named[2], over_before=gains[0], over_top=gains[1],
     )  # fmt: skip
+
+
+def spreads_of(
+    rule: Diverse, *, scores: Floats, offsets: Integers, vectors: npt.NDArray[Any], vector_rows: Integers | None,
+    threshold: float, chosen: Flags, queries: Integers,
+) -> tuple[Integers, Floats]:  # fmt: skip
+    """Of each of these queries, three sums of distances over ordered pairs: in all items at or above the threshold, in
+    those chosen, in the best few by score; in units of 2^e. Before them how many items the first two hold, and e. The
+    sums are 0 where a list is not chosen from."""
+    from cutline.kernels._compile import on_threads, spans
+    from cutline.kernels.diversity import spread_of_lists
+
+    sizes, sums = np.zeros((len(queries), 3), np.int64), np.zeros((len(queries), 3))
+    one = partial(
+        spread_of_lists, frozen_view(vectors), NO_ROWS if vector_rows is None else vector_rows, rule.kind,
+        rule.max_size, scores, ranked(scores, offsets), offsets, threshold, chosen, queries,
+    )  # fmt: skip
+    on_threads([partial(one, *span, sizes, sums) for span in spans(len(queries), least=32)])
+    return sizes, sums
 
 
 def _mean(units: Floats, powers: Integers) -> float:

@@ -15,7 +15,7 @@ from tests.rankers.worlds import world, write_letor
 
 import cutline as cl
 
-COMMANDS = ["calibrate", "apply", "audit", "show", "frontier", "plan", "train", "score", "demo"]
+COMMANDS = ["calibrate", "apply", "audit", "show", "frontier", "plan", "train", "score", "demo", "paper"]
 
 
 @pytest.fixture

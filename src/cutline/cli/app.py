@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from cutline._version import __version__
-from cutline.cli import apply, audit, calibrate, demo, frontier, plan, score, show, train
+from cutline.cli import apply, audit, calibrate, demo, frontier, paper, plan, score, show, train
 from cutline.cli.console import complain, to_nowhere
 from cutline.cli.flags import with_groups
 from cutline.errors import CutlineError
@@ -43,6 +43,7 @@ for name, function, summary in (
     ("train", train.train, "Train a ranker on judged queries with features."),
     ("score", score.score, "Score items with a trained ranker."),
     ("demo", demo.demo, "From a ranker to cut, audited and diverse lists, on films."),
+    ("paper", paper.paper, "Rerun the experiments of the paper."),
 ):
     app.command(name, short_help=summary, help=_paragraphs(function))(with_groups(function))
 

@@ -41,6 +41,7 @@ _FLAGS = {
     "validation": "--validation",
     "patience": "--patience",
     "titles": "--titles",
+    "repeats": "--repeats",
 }
 _ARGUMENT = re.compile(rf"^({'|'.join(_FLAGS)})(?= (must|of|has)\b)")
 

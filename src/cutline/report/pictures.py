@@ -34,5 +34,11 @@ def png_of(chart: Drawable, *, scale: float = 2) -> bytes:
     return png
 
 
+def png_of_svg(svg: str, *, scale: float = 2) -> bytes:
+    """What `png_of` gives, from the SVG of the same chart, in less time."""
+    png: bytes = _converter().svg_to_png(svg, scale=scale)
+    return png
+
+
 def _converter() -> Any:
     return library("vl_convert", extra="report", what="a picture of a chart")
