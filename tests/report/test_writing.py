@@ -171,6 +171,15 @@ def test_a_certificate_of_someone_else_cannot_bring_markup(tmp_path):
     assert "<img" not in source
 
 
+def test_a_curve_that_was_tampered_with_is_not_drawn(tmp_path):
+    record = certificate()._record()
+    for broken in ({"bound": []}, {"risk": [0.1]}, {"threshold": [], "mean_size": []}):
+        curve = msgspec.structs.replace(record.curve, **broken)
+        path = tmp_path / "cert.json"
+        path.write_text(write_record(msgspec.structs.replace(record, curve=curve)), encoding="utf-8")
+        assert 'id="walk"' not in cl.report.page(cl.load(path), audit=audit())
+
+
 def hostile_certificate(folder):
     """A file with a right seal and wrong intentions."""
     record = abstention()._record()

@@ -85,9 +85,18 @@ def bound_at_cut(certificate: Certificate | Abstention) -> float:
         return certificate.alpha
     if certificate.abstention is not None:
         return points[0][1]
-    passed = [point for point in points if point[1] <= certificate.alpha]  # an exact walk ends just before what failed
-    bound = min(passed or points, key=lambda point: abs(point[0] - certificate.threshold))[1]
+    if certificate.thresholds == "exact" and len(points) > 1 and ended_by_failure(certificate):
+        points.pop()  # the cut stands right beside the score that failed
+    bound = min(points, key=lambda point: abs(point[0] - certificate.threshold))[1]
     return min(bound, certificate.alpha)
+
+
+def ended_by_failure(certificate: Certificate | Abstention) -> bool:
+    """Whether a fixed sequence met a threshold that failed, which is then the last point of the curve."""
+    curve = certificate.curve
+    if certificate.thresholds == "exact":
+        return curve.bound[-1] > certificate.alpha
+    return curve.threshold[-1] != certificate.threshold
 
 
 def group_rows(groups: Sequence[Group]) -> list[dict[str, Any]]:
