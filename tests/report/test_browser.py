@@ -74,6 +74,22 @@ def test_a_pointer_shows_the_numbers_of_the_point_it_is_near(browser, report):
     assert tab.value("document.querySelector('#walk .tip').hidden")
 
 
+def test_a_finger_shows_them_too_until_it_touches_something_else(browser, report):
+    tab = browser.open(report, width=400)
+    tab.call("Emulation.setTouchEmulationEnabled", enabled=True)
+    tab.value("document.querySelector('#walk').scrollIntoView({behavior: 'instant'})")
+    x, y = tab.value(
+        "(() => { const box = document.querySelectorAll('#walk .narrow [data-says]')[12].getBoundingClientRect();"
+        "return [box.left + 2, box.top + 2]; })()"
+    )
+    for spot in ((x, y), (5, 5)):
+        tab.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": spot[0], "y": spot[1]}])
+        tab.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+        if spot == (x, y):
+            assert tab.value("document.querySelector('#walk .tip').innerText").startswith("threshold ")
+    assert tab.value("document.querySelector('#walk .tip').hidden")
+
+
 def test_arrow_keys_go_from_point_to_point(browser, report):
     tab = browser.open(report)
     tab.value("document.querySelector('#walk .plot').focus()")

@@ -70,6 +70,13 @@ def test_calibration_reaches_to_its_bound_and_the_audit_over_its_interval():
     assert (second["low"], second["risk"], second["high"]) == (audit().low, audit().risk, audit().high)
 
 
+@pytest.mark.parametrize("loss", [LOSS, cl.Miss(cl.Grade(at_least=3))], ids=["falling", "rising"])
+def test_the_bound_of_an_exact_walk_is_that_of_the_last_score_that_passed(loss):
+    found = cl.calibrate(CALIBRATION, loss=loss, alpha=0.3, delta=0.1, evidence=cl.evidence.Convex())
+    assert found.thresholds == "exact"
+    assert found.curve.bound[-1] > 0.3 >= found.curve.bound[-2] == numbers.bound_at_cut(found)
+
+
 def test_strata_and_groups_are_those_of_the_audit():
     for chart, groups in (
         (cl.report.strata(audit()), audit().strata),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+import subprocess
 import sys
 
 import msgspec
@@ -111,6 +112,29 @@ def test_an_abstention_says_why_and_what_would_help():
     assert max(levels_around(abstention())) > refusal.smallest_alpha
 
 
+def test_an_abstention_says_all_of_its_statement_however_long():
+    found = cl.calibrate(
+        CALIBRATION, loss=LOSS, alpha=0.05, delta=0.1, sets=cl.Threshold(min_size=5), sequence=cl.Fallback(),
+        thresholds=cl.grid(0.9, 0.1, 0.1),
+    )  # fmt: skip
+    seen = text_of(cl.report.page(found))
+    for line in found.statement().split("\n"):
+        assert line.removeprefix("  - ").removesuffix(":") in seen
+
+
+@pytest.mark.parametrize(
+    ("alpha", "thresholds", "words"),
+    [
+        (0.3, cl.grid(0.99, 0.01, 0.01), "The walk stopped at the first threshold that failed"),
+        (0.3, [0.95, 0.9], "Every threshold passed; the cut is the last of them."),
+    ],
+)
+def test_the_page_says_how_the_walk_ended(alpha, thresholds, words):
+    assert words in text_of(
+        cl.report.page(cl.calibrate(CALIBRATION, loss=LOSS, alpha=alpha, delta=0.1, thresholds=thresholds))
+    )
+
+
 def test_an_approximate_certificate_is_marked_first():
     found = cl.calibrate(
         CALIBRATION, loss=LOSS, alpha=0.3, delta=0.1, evidence=cl.evidence.Normal(), thresholds=cl.grid(0.8, 0.3, 0.01)
@@ -147,6 +171,15 @@ def test_a_certificate_of_someone_else_cannot_bring_markup(tmp_path):
     assert "<img" not in source
 
 
+def test_a_curve_that_was_tampered_with_is_not_drawn(tmp_path):
+    record = certificate()._record()
+    for broken in ({"bound": []}, {"risk": [0.1]}, {"threshold": [], "mean_size": []}):
+        curve = msgspec.structs.replace(record.curve, **broken)
+        path = tmp_path / "cert.json"
+        path.write_text(write_record(msgspec.structs.replace(record, curve=curve)), encoding="utf-8")
+        assert 'id="walk"' not in cl.report.page(cl.load(path), audit=audit())
+
+
 def hostile_certificate(folder):
     """A file with a right seal and wrong intentions."""
     record = abstention()._record()
@@ -165,6 +198,17 @@ def test_an_audit_of_another_certificate_is_refused():
     other = cl.calibrate(CALIBRATION, loss=LOSS, alpha=0.2, delta=0.1)
     with pytest.raises(InputError, match="audit must be of this certificate"):
         cl.report.page(other, audit=audit())
+
+
+def test_an_audit_of_other_queries_is_refused():
+    with pytest.raises(InputError, match="audit must be of the held_out queries, 10 of them, got one of 800"):
+        cl.report.page(certificate(), audit=audit(), held_out=HELD_OUT[:10])
+
+
+def test_importing_the_report_loads_no_library_that_draws():
+    code = "import sys, cutline.report; print({'altair', 'vl_convert', 'jinja2'} & set(sys.modules))"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout == "set()\n"
 
 
 def test_queries_that_did_not_calibrate_are_refused_as_calibration():

@@ -53,7 +53,7 @@ class Reported:
         queries, titles = self._named(gathered)
         role = {"held_out": queries} if "audit" in more else {"calibration": queries}
         with working("Drawing the report"):
-            return page(certificate, titles=titles, **role, **more)
+            return page(certificate, titles=titles, title=Path(gathered.sheet.source).name, **role, **more)
 
     def _named(self, gathered: Gathered) -> tuple[Queries, str | None]:
         """The queries, and the column that says what their items are called: titles, or item ids."""

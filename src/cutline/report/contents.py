@@ -10,11 +10,11 @@ from cutline import statements
 from cutline._version import __version__
 from cutline.auditing import Audit
 from cutline.certificate import Abstention, Certificate
-from cutline.report.numbers import bound_at_cut, readable, share
+from cutline.report.numbers import LONGEST, bound_at_cut, readable, share
 
 Rows = tuple[tuple[str, ...], ...]
 WORDS = {"confirmed": "Confirmed", "holds": "Holds", "inconclusive": "Inconclusive", "above": "Above alpha"}
-LONGEST_VALUE = 300
+LONGEST_LINE = 2000  # of a statement; none that is written here is as long
 LONGEST_NUMBER = 7  # characters of a threshold in a headline
 
 
@@ -32,6 +32,7 @@ class Words:
     """The page without its pictures."""
 
     headline: str
+    rule: str  # what becomes of these items, where it is more than keeping them
     exact: str  # the threshold, where the headline has less of it
     summary: str
     promise: tuple[str, ...]
@@ -50,9 +51,12 @@ def words_of(certificate: Certificate | Abstention, audit: Audit | None) -> Word
     """Everything that the page says of a certificate or an abstention, and of its audit."""
     abstained = isinstance(certificate, Abstention)
     return Words(
-        headline="No threshold was certified" if abstained else _headline(certificate),
+        headline="No threshold was certified" if abstained else _headline(certificate)[0],
+        rule="" if abstained else _headline(certificate)[1],
         exact="" if abstained or _short(certificate) == _full(certificate) else _full(certificate),
-        summary=readable(certificate.refusal.reason) if abstained else _in_one_sentence(certificate),
+        summary=readable(certificate.refusal.reason, longest=LONGEST_LINE)
+        if abstained
+        else _in_one_sentence(certificate),
         promise=_what_to_do(certificate) if abstained else tuple(statements.promise(certificate).split("\n")),
         not_promised=() if abstained else tuple(statements.not_promised(certificate)),
         would_help=_would_help(certificate) if abstained else (),
@@ -66,9 +70,15 @@ def words_of(certificate: Certificate | Abstention, audit: Audit | None) -> Word
     )
 
 
-def _headline(certificate: Certificate) -> str:
+def _headline(certificate: Certificate) -> tuple[str, str]:
+    """Which items are kept, and what becomes of them by sizes or a choice."""
     kept = statements.what_is_kept(certificate).removesuffix(".")
-    return kept.replace(f"≥ {_full(certificate)}", f"≥ {_short(certificate)}", 1)
+    kept = kept.replace(f"≥ {_full(certificate)}", f"≥ {_short(certificate)}", 1)
+    head, bracket, rest = kept.partition(" (")
+    if not bracket or not rest.endswith(")") or "scale" in rest:
+        return kept, ""
+    rule = rest.removesuffix(")")
+    return head, f"{rule[0].upper()}{rule[1:]}."
 
 
 def _full(certificate: Certificate) -> str:
@@ -93,7 +103,7 @@ def _in_one_sentence(certificate: Certificate) -> str:
 
 def _what_to_do(abstention: Abstention) -> tuple[str, ...]:
     head = abstention.statement().split("\n\nWhat would help:")[0]
-    return tuple(readable(line) for line in head.split("\n"))
+    return tuple(readable(line, longest=LONGEST_LINE) for line in head.split("\n"))
 
 
 def _would_help(abstention: Abstention) -> tuple[str, ...]:
@@ -124,7 +134,7 @@ def _tiles(certificate: Certificate | Abstention, audit: Audit | None) -> Iterat
     size = audit.sizes.mean if audit else certificate.mean_size
     note = "on average" if audit is None else "median {1:g}, quartiles {0:g} and {2:g}".format(*audit.sizes.quartiles)
     yield Tile(name="Items per list", value=f"{size:.1f}", note=note)
-    given = f"the others have a risk of {statements.percent(of.risk_given_nonempty)}"
+    given = f"the others have a risk of {statements.percent(of.risk_given_nonempty)}" if of.share_nonempty else "all"
     yield Tile(name="Empty lists", value=statements.percent(1 - of.share_nonempty), note=given)
 
 
@@ -177,7 +187,7 @@ def _spoken(value: Any) -> str:
         text = ", ".join(few) if len(listed) <= 4 else f"{', '.join(few[:2])} … {few[-1]} ({len(listed):,} values)"
     else:
         text = "none" if value is None else "yes" if value is True else "no" if value is False else str(value)
-    return readable(text) if len(text) <= LONGEST_VALUE else f"{readable(text)} ({len(text):,} characters)"
+    return readable(text) if len(text) <= LONGEST else f"{readable(text)} ({len(text):,} characters)"
 
 
 def _others() -> str:

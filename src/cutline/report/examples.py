@@ -68,6 +68,7 @@ class Example:
     last: tuple[Shown, ...]
     below: tuple[Shown, ...]
     more_below: int
+    bounded: bool  # the list ends by its size or a choice, and not by the threshold alone
 
 
 def examples_of(certificate: Certificate | Abstention, slates: Slates, *, titles: Titles = None) -> tuple[Example, ...]:
@@ -178,6 +179,7 @@ def _example(
         last=() if whole else show(kept[-TAIL:]),
         below=show(below[:BELOW]),
         more_below=max(0, len(below) - BELOW),
+        bounded=bool((slates.chosen[begin:end] != (scores[begin:end] >= certificate.threshold)).any()),
     )
 
 

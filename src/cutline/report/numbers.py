@@ -28,10 +28,10 @@ LONGEST = 160  # characters of a name
 UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 
 
-def readable(value: object) -> str:
+def readable(value: object, *, longest: int = LONGEST) -> str:
     """Someone's text as a page may show it: on one line, nothing in it that cannot be seen or turns the line around."""
     text = " ".join(UNSEEN.sub("\ufffd", " ".join(str(value).split())).split())
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def curve_rows(certificate: Certificate | Abstention, held_out: Queries | None = None) -> list[dict[str, Any]]:
@@ -85,8 +85,18 @@ def bound_at_cut(certificate: Certificate | Abstention) -> float:
         return certificate.alpha
     if certificate.abstention is not None:
         return points[0][1]
+    if certificate.thresholds == "exact" and len(points) > 1 and ended_by_failure(certificate):
+        points.pop()  # the cut stands right beside the score that failed
     bound = min(points, key=lambda point: abs(point[0] - certificate.threshold))[1]
     return min(bound, certificate.alpha)
+
+
+def ended_by_failure(certificate: Certificate | Abstention) -> bool:
+    """Whether a fixed sequence met a threshold that failed, which is then the last point of the curve."""
+    curve = certificate.curve
+    if certificate.thresholds == "exact":
+        return curve.bound[-1] > certificate.alpha
+    return curve.threshold[-1] != certificate.threshold
 
 
 def group_rows(groups: Sequence[Group]) -> list[dict[str, Any]]:

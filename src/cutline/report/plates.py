@@ -50,12 +50,13 @@ def plates_of(
 ) -> tuple[Plate, ...]:
     """Every picture there is something to draw for, in the order of the page."""
     plates: list[Plate] = []
-    if len(certificate.curve.threshold) > 1:
+    if len(numbers.curve_rows(certificate)) > 1:
         plates.append(_walk(certificate, held_out))
     if audit is not None:
         plates.append(_beside(certificate, audit))
-    if audit is not None or calibrated is not None:
-        plates.append(_sizes(audit, calibrated))
+    lists = calibrated if audit is None else audit
+    if lists is not None:
+        plates.append(_sizes(lists, other=None if audit is None else calibrated))
     if audit is not None:
         plates += _strata(audit)
     if frontier is not None:
@@ -102,9 +103,7 @@ def _end_of_walk(certificate: Certificate | Abstention) -> str:
         return "No threshold passed."
     if certificate.sequence.name != "fixed":
         return "The cut is the farthest threshold that passed."
-    last = certificate.curve.threshold[-1]
-    failed = last < certificate.threshold if certificate.loss.safe_end == "high" else last > certificate.threshold
-    if not failed:
+    if not numbers.ended_by_failure(certificate):
         return "Every threshold passed; the cut is the last of them."
     return "The walk stopped at the first threshold that failed; the cut is the last one before."
 
@@ -122,29 +121,27 @@ def _beside(certificate: Certificate | Abstention, audit: Audit) -> Plate:
     )  # fmt: skip
 
 
-def _sizes(audit: Audit | None, calibrated: Slates | None) -> Plate:
-    lists = audit or calibrated
-    other = calibrated if audit is not None else None
-    if lists is None:
-        raise TypeError
+def _sizes(lists: Audit | Slates, *, other: Slates | None) -> Plate:
     rows = numbers.size_rows(lists, other)
-    where = "held-out" if audit is not None else "calibration"
+    where = "held-out" if isinstance(lists, Audit) else "calibration"
     empty, most = rows[0], max(rows, key=lambda row: row["share"])
     says = (
         f"Sizes of the {where} lists: {statements.percent(empty['share'])} are empty; most often, "
         f"{statements.percent(most['share'])}, there are {most['size']} items."
     )
-    caption = f"Bars: {where} lists, the empty ones in grey." + (" Lines: calibration lists." if other else "")
+    caption = f"Bars: {where} lists, the empty ones in grey." + (
+        " Lines: calibration lists." if other is not None else ""
+    )
     table = [
         (row["size"], f"{row['count']:,}", statements.percent(row["share"]),
-         *([statements.percent(row["beside"])] if other else []))
+         *([statements.percent(row["beside"])] if other is not None else []))
         for row in rows
     ]  # fmt: skip
     return Plate(
         name="sizes", section="sizes", heading="", caption=(caption,),
         drawing=drawing_of(
             "sizes", lambda width: charts.sizes(lists, beside=other, width=width), says=says,
-            head=("items", "lists", "share", *(["calibration"] if other else [])), rows=table,
+            head=("items", "lists", "share", *(["calibration"] if other is not None else [])), rows=table,
         ),
     )  # fmt: skip
 

@@ -51,7 +51,7 @@
       tip.style.top = `${above >= -40 ? above : middle.y - here.top + 16}px`;
     };
 
-    plot.addEventListener("pointermove", (event) => {
+    const follow = (event) => {
       const axis = plot.dataset.along;
       const pointer = { x: event.clientX, y: event.clientY };
       let nearest = null;
@@ -62,8 +62,13 @@
       }
       if (nearest) show(nearest);
       else hide();
+    };
+
+    plot.addEventListener("pointermove", follow);
+    plot.addEventListener("pointerdown", follow);
+    plot.addEventListener("pointerleave", (event) => {
+      if (event.pointerType === "mouse") hide();
     });
-    plot.addEventListener("pointerleave", hide);
     plot.addEventListener("blur", hide);
     plot.addEventListener("keydown", (event) => {
       const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };

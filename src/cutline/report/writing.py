@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from decimal import Decimal
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cutline._display import shown
 from cutline._files import write_whole
@@ -133,6 +133,11 @@ def _check(certificate: object, calibration: object, held_out: object, audit: ob
         raise InputError(
             f"audit must be of this certificate (threshold {certificate.threshold:g}, alpha {certificate.alpha:g}), "
             f"got one of threshold {audit.threshold:g}, alpha {audit.alpha:g}"
+        )
+    if isinstance(audit, Audit) and held_out is not None and audit.n_queries != len(cast(Any, held_out)):
+        raise InputError(
+            f"audit must be of the held_out queries, {len(cast(Any, held_out)):,} of them, got one of "
+            f"{audit.n_queries:,}"
         )
     if calibration is not None and fingerprint_in(certificate, calibration) != certificate.calibration_fingerprint:
         raise InputError(
