@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from cutline.datasets import Collection
 
 Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 Singles = npt.NDArray[np.float32]
 
 NAMES = (
@@ -28,37 +28,44 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Corpus:
-    """Answers as bags of words: how often each word occurs in each, idf = log(1 + (N - n + ½)/(n + ½))."""
+    """For each word the answers that have it, and what it adds to their BM25; idf = log(1 + (N - n + ½)/(n + ½))."""
 
-    bags: list[Counter[str]]
-    lengths: Floats
-    idf: dict[str, float]
+    count: int
+    numbers: dict[str, int]
+    starts: Integers
+    answers: Integers
+    weights: Floats
+    idf: Floats
 
     @classmethod
     def of(cls, texts: Sequence[list[str]]) -> _Corpus:
-        bags = [Counter(words) for words in texts]
-        held = Counter(word for bag in bags for word in bag)
-        count = len(bags)
-        idf = {word: float(np.log1p((count - n + 0.5) / (n + 0.5))) for word, n in held.items()}
-        return cls(bags, np.array([max(1, len(words)) for words in texts], np.float64), idf)
+        numbers: dict[str, int] = {}
+        words = np.array([numbers.setdefault(word, len(numbers)) for text in texts for word in text], np.int64)
+        lengths = np.array([len(text) for text in texts], np.int64)
+        where = np.repeat(np.arange(len(texts)), lengths)
+        pairs, times = np.unique(words * len(texts) + where, return_counts=True)
+        words, answers = pairs // len(texts), pairs % len(texts)
+        starts = np.searchsorted(words, np.arange(len(numbers) + 1))
+        held = np.diff(starts)
+        idf = np.log1p((len(texts) - held + 0.5) / (held + 0.5))
+        norm = K1 * (1.0 - B + B * np.maximum(1, lengths) / np.maximum(1, lengths).mean())
+        weights = idf[words] * times * (K1 + 1.0) / (times + norm[answers])
+        return cls(len(texts), numbers, starts, answers, weights, idf)
 
-    def features(self, question: list[str], answers: list[int]) -> list[tuple[float, float, float]]:
+    def features(self, question: list[str], answers: list[int]) -> Floats:
         """BM25, and the shares of the question's weight and words that each answer has."""
         words = list(dict.fromkeys(question))
-        weights = [self.idf.get(word, 0.0) for word in words]
-        whole, mean = sum(weights) or 1.0, float(self.lengths.mean())
-        found: list[tuple[float, float, float]] = []
-        for answer in answers:
-            bag = self.bags[answer]
-            norm = K1 * (1.0 - B + B * float(self.lengths[answer]) / mean)
-            score = covered = shared = 0.0
-            for word, weight in zip(words, weights, strict=True):
-                if times := bag.get(word, 0):
-                    score += weight * times * (K1 + 1.0) / (times + norm)
-                    covered += weight
-                    shared += 1.0
-            found.append((score, covered / whole, shared / max(1, len(words))))
-        return found
+        known = [self.numbers[word] for word in words if word in self.numbers]
+        found = np.zeros((3, self.count))
+        for number in known:
+            held = slice(int(self.starts[number]), int(self.starts[number + 1]))
+            rows = self.answers[held]
+            found[0, rows] += self.weights[held]
+            found[1, rows] += self.idf[number]
+            found[2, rows] += 1.0
+        found[1] /= float(self.idf[known].sum()) or 1.0
+        found[2] /= max(1, len(words))
+        return found[:, answers].T
 
 
 def with_lexical_features(collection: Collection) -> Collection:
@@ -77,7 +84,7 @@ def with_lexical_features(collection: Collection) -> Collection:
             corpus.features([word[:cut] for word in question], rows[begin:end])
             for question, (begin, end) in zip(questions, pairwise(queries.offsets.tolist()), strict=True)
         ]
-        blocks.append(np.array([each for of_query in found for each in of_query]).reshape(-1, 3))
+        blocks.append(np.concatenate(found))
     lengths = np.log1p(np.array([len(words) for words in texts], np.float64))[rows]
     asked = np.repeat(np.log1p(np.array([len(words) for words in questions], np.float64)), queries.sizes)
     features: Singles = np.column_stack([*blocks, lengths, asked]).astype(np.float32)
