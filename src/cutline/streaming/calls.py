@@ -126,6 +126,8 @@ def _read(
     judgments = None if labels is None else Judgments(read_judgments(labels, columns=told))
     memory = check_whole("memory", memory, least=LEAST)
     with opened(Path(path), columns=told, roles=roles, keep=keep, memory=memory) as stream:
-        yield stream, Reader(
+        reader = Reader(
             roles=stream.roles, form=stream.form.name, judgments=judgments, vectors=vectors, columns=keep
         )  # fmt: skip
+        yield stream, reader
+        reader.singles.tell(stream.name)
