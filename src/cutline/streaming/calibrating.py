@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cutline._arrays import objects_of
-from cutline._checks import check_delta, check_level, check_seed, check_whole
+from cutline._checks import check_delta, check_level, check_piece, check_seed, check_whole
 from cutline._rows import keyed_hash, offsets_of_sizes
 from cutline.calibration import calibrate, certify
 from cutline.cautions import Cautions
 from cutline.certificate import Abstention, Certificate
-from cutline.curve import RiskCurve, check_thresholds
+from cutline.curve import RiskCurve, check_pieces, check_thresholds
 from cutline.cutting import check_judged, fingerprint, fingerprint_text, lengths_of, prepared_quietly
 from cutline.errors import InputError
 from cutline.evidence import Evidence
@@ -47,6 +47,7 @@ from cutline.streaming.stream import Stream
 Floats = npt.NDArray[np.float64]
 Hashes = npt.NDArray[np.uint64]
 PER_ITEM, PER_QUERY = 17, 120  # bytes of what is kept
+CONVEX = "cl.evidence.Convex()"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,7 +66,10 @@ class Terms:
     most: int = MOST_BET
 
     def checked(self) -> Terms:
-        """The same, with levels and numbers that make sense."""
+        """The same, with levels, numbers and pieces that make sense."""
+        check_pieces(loss=self.loss, scoring=self.scoring, sets=self.sets)
+        check_piece("evidence", default_evidence(1) if self.evidence is None else self.evidence, Evidence, CONVEX)
+        check_piece("sequence", self.sequence, TestingOrder, "cl.FixedSequence() or cl.Fallback()")
         return replace(
             self,
             alpha=check_level("alpha", self.alpha),
