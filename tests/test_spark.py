@@ -307,6 +307,7 @@ def test_where_sizes_cut_through_ties_the_order_of_files_and_rows_decides(
             sets=cl.Threshold(max_size=2), evidence=cl.evidence.Convex(),
         )  # fmt: skip
     assert ended.json["seal"] == local.seal
+    assert "the order of the rows decides" in ended.json["notes"][0]
 
 
 @pytest.mark.parametrize("form", ["folder", "pattern", "csv"])

@@ -15,7 +15,7 @@ from cutline import calibration
 from cutline._checks import check_delta, check_level, check_piece, check_seed, check_whole
 from cutline._record import check_settings
 from cutline.curve import RiskCurve, check_pieces
-from cutline.cutting import check_judged, fingerprint_text, prepared, whole_losses
+from cutline.cutting import check_judged, fingerprint_text, judged_labels, prepared_quietly, whole_losses
 from cutline.errors import InputError
 from cutline.evidence import Evidence
 from cutline.losses import Loss
@@ -163,9 +163,9 @@ class _Passes:
     runs: Frame
     source: str
 
-    def curve(self, empty: RiskCurve) -> RiskCurve:
+    def curve(self, empty: RiskCurve, *, quietly: bool = False) -> RiskCurve:
         """The sums of all queries."""
-        return summed_up(self.runs, empty, self.source)
+        return summed_up(self.runs, empty, self.source, quietly=quietly)
 
     def whole(self, empty: RiskCurve) -> int:
         """The sum of the losses of all lists kept whole."""
@@ -198,7 +198,7 @@ def _passes(rows: Rows, *, several: bool) -> Generator[_Passes]:
 
 def _surveyed(passes: _Passes, plan: _Plan) -> Whole:
     """How many queries there are, and their fingerprint, which says in which order they are tested."""
-    known = passes.curve(RiskCurve.empty(**plan.pieces, thresholds=HALF))
+    known = passes.curve(RiskCurve.empty(**plan.pieces, thresholds=HALF), quietly=True)
     check_judged(known.n_judged)
     return Whole(known.n_queries, fingerprint_text(known.fingerprint, known.lengths))
 
@@ -221,9 +221,9 @@ def _of_sums(passes: _Passes, plan: _Plan, thresholds: npt.ArrayLike | None, *, 
     whole = _surveyed(passes, plan)
     sample = checked_sample(whole.n_queries)
     few = passes.first(sample, plan.seed, whole.fingerprint)
-    lists = prepared(few, **plan.pieces).reordered(few.hash_order(plan.seed, whole.fingerprint))
+    lists = prepared_quietly(few, **plan.pieces)[0].reordered(few.hash_order(plan.seed, whole.fingerprint))
     empty = RiskCurve.empty(**plan.pieces, thresholds=quantile_grid(lists, sample))
-    drawn = empty.add(few)
+    drawn = empty.of(lists.reordered(np.arange(len(few))), judged_labels(few))
     return search_of_curve(
         passes.curve(empty).without(drawn), plan.evidence, fingerprint=whole.fingerprint, sample=sample,
         whole=lambda: passes.whole(empty) - _whole(few, plan),
@@ -231,4 +231,4 @@ def _of_sums(passes: _Passes, plan: _Plan, thresholds: npt.ArrayLike | None, *, 
 
 
 def _whole(queries: Queries, plan: _Plan) -> int:
-    return whole_losses(prepared(queries, **plan.pieces))
+    return whole_losses(prepared_quietly(queries, **plan.pieces)[0])

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Protocol, cast
 
+import msgspec
 import numpy.typing as npt
 
 from cutline._checks import check_truth
 from cutline._columns import Wording, check_told, match_columns
+from cutline.cautions import Cautions
 from cutline.certificate import Abstention, Certificate
 from cutline.curve import RiskCurve
 from cutline.errors import InputError
@@ -112,13 +114,16 @@ def _names(frame: Frame) -> list[str]:
     return names
 
 
-def summed_up(runs: Frame, curve: RiskCurve, source: str) -> RiskCurve:
-    """The curve with all queries of runs that were brought together."""
+def summed_up(runs: Frame, curve: RiskCurve, source: str, *, quietly: bool = False) -> RiskCurve:
+    """The curve with all queries of runs that were brought together; what weakens its promise is told, or not yet."""
     rows = mapped(runs, lambda batches: tasks.summed(batches, curve, source), ANSWER).collect()
     for row in rows:
         if row.refused is not None:
             raise InputError(row.refused)
-    return reduce(RiskCurve.merge, (curve.with_state(bytes(row.answer)) for row in rows), curve)
+    sums = [msgspec.msgpack.decode(bytes(row.answer), type=tasks.Sums) for row in rows]
+    if not quietly:
+        sum((each.cautions for each in sums), Cautions()).say(curve.loss)
+    return reduce(RiskCurve.merge, (curve.with_state(each.state) for each in sums), curve)
 
 
 class Rows(Protocol):

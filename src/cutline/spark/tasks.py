@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from cutline._rows import keyed_hash
+from cutline.cautions import Cautions
 from cutline.certificate import Abstention, Certificate
 from cutline.curve import RiskCurve
-from cutline.cutting import prepared_quietly, scores_of, whole_losses
+from cutline.cutting import judged_labels, prepared_quietly, scores_of, whole_losses
 from cutline.errors import CutlineWarning, InputError
 from cutline.io.arrow import Table, pa
 from cutline.io.gathering import gather
@@ -44,16 +46,27 @@ def _answered(answer: bytes) -> Any:
     return pa.RecordBatch.from_pylist([{"answer": answer, "refused": None}], schema=ANSWER)
 
 
+class Sums(msgspec.Struct, frozen=True, array_like=True):
+    """What a partition adds up to."""
+
+    state: bytes
+    cautions: Cautions
+
+
 @_quietly
 def summed(runs: Batches, curve: RiskCurve, source: str) -> Batches:
-    """The state of the curve with the queries of one partition added; an answer even where there are none."""
+    """The state of the curve with the queries of one partition added, and what is to be told of them; an answer even
+    where there are none."""
+    cautions = Cautions()
     try:
         for table in whole_queries(runs, "query"):
-            curve = curve.add(queries_of(table, source))
+            queries = queries_of(table, source)
+            lists, more = prepared_quietly(queries, loss=curve.loss, scoring=curve.scoring, sets=curve.sets)
+            curve, cautions = curve.merge(curve.of(lists, judged_labels(queries))), cautions + more
     except InputError as problem:
         yield refusal(ANSWER, str(problem))
         return
-    yield _answered(curve.state())
+    yield _answered(msgspec.msgpack.encode(Sums(curve.state(), cautions)))
 
 
 @_quietly
