@@ -48,7 +48,7 @@ def test_the_demo_prints_the_promise_the_verdicts_and_where_its_files_are(films,
         assert verdict in told
     plain = cl.load(folder / "certificate.json")
     assert " ".join(plain.statement().split()) in told
-    assert all(str(path) in told for path in folder.iterdir())
+    assert all(f"  {path}\n" in ended.out for path in folder.iterdir())
 
 
 def test_the_demo_trains_calibrates_and_audits_on_different_people(films, story):

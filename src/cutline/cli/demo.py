@@ -40,7 +40,7 @@ def demo(
 
     with noted() as notes:
         _make_folder(out)
-        with working("Reading the data and training a ranker"):
+        with working("Simulating lists" if simulated else "Reading MovieLens and training LightGBM"):
             story = stories.simulated() if simulated else stories.films()
         tried: list[Tried] = []
         for rule in (Threshold(), Threshold(max_size=MOST), Diverse(MOST, distance=story.distance)):

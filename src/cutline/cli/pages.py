@@ -45,7 +45,9 @@ class Wrapped:
         width = min(options.max_width, WIDEST)
         for first, later, text in self.lines:
             whole = visible(text).replace(" %", "\N{NO-BREAK SPACE}%")
-            for line in wrap(whole, width, initial_indent=first, subsequent_indent=later) or [""]:
+            for line in wrap(whole, width, initial_indent=first, subsequent_indent=later, break_on_hyphens=False) or [
+                ""
+            ]:
                 yield Text(line.replace("\N{NO-BREAK SPACE}%", " %"), no_wrap=True)
 
 

@@ -51,7 +51,9 @@ def tell(story: Story, plain: Tried, best: Tried, diverse: Tried, *, written: di
     say(heading(f"4. The same, but at most {_most(diverse)} {story.items}, unlike each other {story.unlike}"))
     _tell_diverse(story, plain, diverse, picked)
     say(heading("5. What that costs"), _costs(plain, best, diverse, story), "", prose(_gains(story, best, diverse)))
-    say(heading("6. Open the report in a browser" if "report" in written else "6. Files"), facts(written.items()))
+    say(heading("6. Open the report in a browser" if "report" in written else "6. Files"))
+    width = max(map(len, written))
+    say("\n".join(f"  {name:<{width}}  {path}" for name, path in written.items()))  # long paths stay whole
 
 
 def _setting(story: Story, certificate: Certificate) -> Any:
