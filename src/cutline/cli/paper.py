@@ -63,15 +63,17 @@ def paper(
 
 @contextmanager
 def _steps_shown() -> Generator[Callable[[str, int, int], None] | None]:
-    """A bar on a terminal, figure by figure, with what is being done."""
+    """A line on a terminal: how many figures are done, and what is being done."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
+    from rich.table import Column
 
-    columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    steps = TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1))
+    columns = (SpinnerColumn(), MofNCompleteColumn(), steps)
+    with Progress(*columns, console=Console(stderr=True), transient=True, expand=True) as bars:
         task = bars.add_task("", total=None)
         yield lambda step, done, total: bars.update(task, completed=done, total=total, description=step)
 

@@ -49,7 +49,11 @@ def ranked(source: Source, wish: Wish) -> Ranked:
         features = np.asarray(features)
     recipe = source.recipe[wish.size]
     model = LambdaRank.train(
-        features, train.queries, seed=wish.seed, progress=lambda epoch: wish.say(f"training, {epoch!r}"), **recipe
+        features,
+        train.queries,
+        seed=wish.seed,
+        progress=lambda epoch: wish.say(f"training, epoch {epoch.number}"),
+        **recipe,
     )
     wish.say("scoring")
     few = train.queries[: min(SAMPLED, len(train))]
