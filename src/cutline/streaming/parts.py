@@ -92,7 +92,7 @@ class Share:
 
     def __post_init__(self) -> None:
         self.per_part = self.total // 16
-        self.held = int(self.total * 0.42)
+        self.held = int(self.total * 0.45)
         self.ids = self.total // 8
 
     def rows(self, per_row: float) -> int:
