@@ -42,6 +42,7 @@ from cutline.searching import (
 from cutline.sequence import FixedSequence, TestingOrder
 from cutline.sets import SetRule, Threshold
 from cutline.streaming.lots import Lot, Reader
+from cutline.streaming.parts import release
 from cutline.streaming.stream import Stream
 
 Floats = npt.NDArray[np.float64]
@@ -337,8 +338,11 @@ def smallest(stream: Stream, reader: Reader, *, seed: int, salt: str, wanted: in
         if len(heads) < wanted:
             continue
         last = np.partition(heads, wanted - 1)[wanted - 1]
-        kept = [queries.select(own <= last) for queries, own in found if bool((own <= last).any())]
-        del found
+        kept: list[Queries] = []
+        while found:
+            queries, own = found.pop()
+            if bool((own <= last).any()):
+                kept.append(queries if bool((own <= last).all()) else joined_queries([queries.select(own <= last)]))
         few = joined_queries(kept)
         return few if len(few) == wanted else few.select(few.hash_order(seed, salt)[:wanted])
     raise InputError(f"{stream.name} changed while it was read; wait until it is written, and start again")
@@ -382,6 +386,7 @@ def joined_queries(parts: list[Queries]) -> Queries:
         for name in names:
             columns[name].append(part.columns[name])
         end = begin
+    release()
     width = None if shared is not None or vectors[0] is None else np.concatenate(vectors[::-1])
     return Queries(
         scores, offsets_of_sizes(sizes), labels if labelled else None, shared if table else width, ids, None,
