@@ -99,9 +99,10 @@ def _note_single_precision(sheet: Sheet, scores: Floats) -> None:
 
 def say_single_precision(source: str) -> None:
     """Scores of single precision are few and far between."""
+    here = float(np.float32(0.7))
     warn(
-        f"{source}: scores are of single precision with few different values, so 0.7 is {float(np.float32(0.7))!r} "
-        "here, and 0.7 in a text file; calibrate and cut from files of one kind, or write double precision"
+        f"{source}: scores are of single precision with few different values, so 0.7 is {here!r} here, and 0.7 in a "
+        "text file; calibrate and cut from files of one kind, or write double precision"
     )
 
 

@@ -42,6 +42,7 @@ from cutline.searching import (
 from cutline.sequence import FixedSequence, TestingOrder
 from cutline.sets import SetRule, Threshold
 from cutline.streaming.lots import Lot, Reader
+from cutline.streaming.parts import release
 from cutline.streaming.stream import Stream
 
 Floats = npt.NDArray[np.float64]
@@ -188,10 +189,8 @@ class _FirstPass:
             self.cautions += glance.cautions
             self.left_out, self.judged = self.left_out + glance.left_out, self.judged + glance.judged
             self.bytes += _bytes_of(glance.queries)
-            if self.n > self.terms.most:
+            if self.n > self.terms.most or self.bytes > self.stream.share.held:
                 self._forget()
-            elif self.bytes > self.stream.share.held:
-                self._refuse()
             return
         if glance.queries is not None:  # it was on its way when there were few
             glance = self._summed(glance.queries, glance.left_out, glance.judged)
@@ -204,11 +203,11 @@ class _FirstPass:
             self.curve = self.curve.merge(glance.curve)
 
     def _forget(self) -> None:
-        """There are too many to be kept: add up those so far."""
+        """There are too many to be kept, or they take too much: add up those so far."""
         if isinstance(self.terms.thresholds, str):
             raise InputError(
-                f"thresholds={self.terms.thresholds!r} holds every score in memory, and {self.stream.name} has more "
-                f"than {self.terms.most:,} queries; pass a grid: thresholds=cl.grid(…), or a larger --sample"
+                f"{self.stream.name}: thresholds={self.terms.thresholds!r} holds every score in memory, which has room "
+                f"for {self.n - 1:,} queries here; pass a grid: thresholds=cl.grid(…), or more --memory and --sample"
             )
         self.keeping = False
         kept, self.kept = self.kept, []
@@ -218,11 +217,17 @@ class _FirstPass:
             self._add(self._summed(queries, 0, 0))
         self.judged, self.left_out = judged, left_out
 
-    def _refuse(self) -> None:
-        evidence = default_evidence(1) if self.terms.evidence is None else self.terms.evidence
+    def check_room(self) -> None:
+        """Refuse queries that had to be kept, as they are few, and could not be."""
+        terms = self.terms
+        sums = terms.evidence is not None and (terms.evidence.needs == "moments" or self.grid is not None)
+        if self.keeping or self.n > terms.most or (sums and _sums_will_do(terms)):
+            return
+        evidence = default_evidence(1) if terms.evidence is None else terms.evidence
+        size = PER_ITEM * self.cautions.items + PER_QUERY * self.n
         raise InputError(
-            f"{self.stream.name}: {evidence.name} evidence keeps up to {self.terms.most:,} queries in memory, and "
-            f"the first {self.n:,} take {self.bytes >> 20:,} MiB of it; give it more --memory, or fewer queries to "
+            f"{self.stream.name}: {evidence.name} evidence keeps up to {terms.most:,} queries in memory, and these "
+            f"{self.n:,} take {size >> 20:,} MiB of it, more than there is; give it more --memory, or fewer queries to "
             f"keep, as --sample {self.n // 2}"
         )
 
@@ -241,6 +246,7 @@ def calibrate_stream(stream: Stream, terms: Terms, reader: Reader) -> Streamed:
 def _calibrated(stream: Stream, terms: Terms, reader: Reader) -> Streamed:
     first = _FirstPass(stream, reader, terms)
     first.run()
+    first.check_room()
     n_items = first.cautions.items
     made = partial(Streamed, judged=first.judged / max(1, n_items), n_queries=first.n, n_items=n_items)
     if first.keeping:
@@ -327,16 +333,23 @@ def smallest(stream: Stream, reader: Reader, *, seed: int, salt: str, wanted: in
     share = min(1.0, wanted / of + 8.0 * (wanted**0.5 + 1.0) / of)
     for bar in (share, 1.0):  # the first one leaves too few once in a million million times
         limit = np.uint64(min(int(bar * 2.0**64), 2**64 - 1))
-        found = stream.results(partial(_below, reader, seed, salt, limit), _roles(reader))
-        kept = [queries for queries in found if len(queries)]
-        if sum(map(len, kept)) >= wanted:
-            few = joined_queries(kept)
-            return few.select(few.hash_order(seed, salt)[:wanted])
+        found = list(stream.results(partial(_below, reader, seed, salt, limit), _roles(reader)))
+        heads = np.concatenate([each[1] for each in found])
+        if len(heads) < wanted:
+            continue
+        last = np.partition(heads, wanted - 1)[wanted - 1]
+        kept: list[Queries] = []
+        while found:
+            queries, own = found.pop()
+            if bool((own <= last).any()):
+                kept.append(queries if bool((own <= last).all()) else joined_queries([queries.select(own <= last)]))
+        few = joined_queries(kept)
+        return few if len(few) == wanted else few.select(few.hash_order(seed, salt)[:wanted])
     raise InputError(f"{stream.name} changed while it was read; wait until it is written, and start again")
 
 
-def _below(reader: Reader, seed: int, salt: str, limit: np.uint64, chunk: Any) -> Queries:
-    """The queries of a chunk whose hashes are not above a limit."""
+def _below(reader: Reader, seed: int, salt: str, limit: np.uint64, chunk: Any) -> tuple[Queries, Hashes]:
+    """The queries of a chunk whose hashes are not above a limit, and the first half of each hash."""
     queries = reader(chunk).queries
     keyed = keyed_hash(seed, salt)
     heads = bytearray()
@@ -345,13 +358,12 @@ def _below(reader: Reader, seed: int, salt: str, limit: np.uint64, chunk: Any) -
         one = keyed.copy()
         one.update(text.encode("utf-8", "surrogatepass"))
         heads += one.digest()[:8]
-    return queries.select(np.flatnonzero(np.frombuffer(bytes(heads), ">u8").astype(np.uint64) <= limit))
+    hashes = np.frombuffer(bytes(heads), ">u8").astype(np.uint64)
+    return joined_queries([queries.select(hashes <= limit)]), hashes[hashes <= limit]  # a view would keep the chunk
 
 
 def joined_queries(parts: list[Queries]) -> Queries:
-    """Tables one after the other; each is let go of as it is copied."""
-    if len(parts) == 1:
-        return parts[0]
+    """Tables one after the other, as copies; each is let go of as it is copied."""
     n_items, sizes = sum(part.n_items for part in parts), np.concatenate([part.sizes for part in parts])
     ids = objects_of([query for part in parts for query in (part.query_ids if part.query_ids is not None else ())])
     labelled = all(part.labels is not None for part in parts)
@@ -374,6 +386,7 @@ def joined_queries(parts: list[Queries]) -> Queries:
         for name in names:
             columns[name].append(part.columns[name])
         end = begin
+    release()
     width = None if shared is not None or vectors[0] is None else np.concatenate(vectors[::-1])
     return Queries(
         scores, offsets_of_sizes(sizes), labels if labelled else None, shared if table else width, ids, None,

@@ -26,7 +26,7 @@ from cutline.streaming.parts import Part, Share
 from cutline.streaming.scratch import scratch
 
 Answer = TypeVar("Answer")
-MEMORY = 800 << 20  # bytes, beside what Python and its libraries take: below 1 GiB in all
+MEMORY = 840 << 20  # bytes, beside what Python and its libraries take: below 1 GiB in all
 DELIMITERS = {"csv": ",;\t", "tsv": "\t"}
 
 
