@@ -106,6 +106,24 @@ def test_the_curve_is_that_of_one_machine(spark: Any, folder: Path, rows: pa.Tab
     assert same(risk_curve(frame_of(spark, folder), **pieces), local)
 
 
+@pytest.mark.parametrize("files", [1, 4])
+def test_adjacent_rows_are_added_up_where_they_lie(
+    spark: Any, rows: pa.Table, tmp_path: Path, files: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cutline.spark import frames
+    from cutline.spark.files import files_at, rows_of
+
+    adjacent = rows.sort_by([("query_id", "descending")])
+    folder = saved(adjacent, tmp_path / "adjacent", files=files)
+    empty = cl.RiskCurve.empty(loss=LOSS, thresholds=GRID)
+    jobs: list[Any] = []
+    work = frames.answered
+    monkeypatch.setattr(frames, "answered", lambda *given: jobs.append(given) or work(*given))
+    found = rows_of(spark, files_at(folder), {}, name="here", vectors=False, by_position=False)
+    assert same(frames.summed_up(found, empty), empty.add(cl.Queries.from_frame(rows)))
+    assert len(jobs) == 1  # a second one would bring all rows together
+
+
 def test_no_query_is_split_and_partitions_without_any_add_nothing(
     spark: Any, folder: Path, rows: pa.Table, tmp_path: Path
 ) -> None:

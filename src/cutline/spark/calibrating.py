@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, cast
@@ -34,7 +33,7 @@ from cutline.searching import (
 from cutline.sequence import FixedSequence, TestingOrder
 from cutline.sets import SetRule, Threshold
 from cutline.spark import packing, tasks
-from cutline.spark.frames import ANSWER, RUNS, Frame, FrameRows, Rows, mapped, reading_of, summed_up, together
+from cutline.spark.frames import ANSWER, Frame, FrameRows, Rows, answered, answers_in, reading_of, summed_up, together
 
 if TYPE_CHECKING:
     from cutline.certificate import Abstention, Certificate
@@ -109,12 +108,12 @@ def calibrated(
             "evidence is asked for; pass thresholds=cl.grid(…)"
         )
     plan = _Plan(evidence=evidence, pieces=pieces, seed=settings["seed"], most=most)
-    with _passes(rows, several=evidence.needs == "order" or not on_grid) as passes:
-        if evidence.needs == "order":
-            search = _of_first(passes, plan, cast(Any, thresholds), settings["sequence"])
-        else:
-            search = _of_sums(passes, plan, cast(Any, thresholds), on_grid=on_grid)
-        return calibration.certify(search, evidence=evidence, **settings)
+    passes = _Passes(rows)
+    if evidence.needs == "order":
+        search = _of_first(passes, plan, cast(Any, thresholds), settings["sequence"])
+    else:
+        search = _of_sums(passes, plan, cast(Any, thresholds), on_grid=on_grid)
+    return calibration.certify(search, evidence=evidence, **settings)
 
 
 def _check_evidence(evidence: Evidence, sequence: TestingOrder) -> None:
@@ -158,42 +157,26 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Passes:
-    """The runs of all queries, each query in one partition."""
+    """Passes over the rows."""
 
-    runs: Frame
-    source: str
+    rows: Rows
 
     def curve(self, empty: RiskCurve, *, quietly: bool = False) -> RiskCurve:
         """The sums of all queries."""
-        return summed_up(self.runs, empty, self.source, quietly=quietly)
+        return summed_up(self.rows, empty, quietly=quietly)
 
     def whole(self, empty: RiskCurve) -> int:
         """The sum of the losses of all lists kept whole."""
-        source = self.source
-        rows = mapped(self.runs, lambda runs: tasks.kept_whole(runs, empty, source), ANSWER).collect()
-        return sum(int(bytes(row.answer)) for row in rows)
+        source = self.rows.reading.source
+        runs = together(self.rows.runs(), "query", "place")
+        return sum(int(answer) for answer in answered(runs, lambda runs: tasks.kept_whole(runs, empty, source)))
 
     def first(self, count: int, seed: int, fingerprint: str) -> Queries:
         """The `count` queries of smallest keyed hash, here."""
-        found = mapped(self.runs, lambda runs: tasks.smallest_hashes(runs, seed, fingerprint, count), ANSWER)
-        hashes = [bytes(row.answer) for row in found.collect()]
-        last = tasks.largest(reduce(lambda one, other: tasks.smallest(one + other, count), hashes))
-        chosen = mapped(self.runs, lambda runs: tasks.runs_up_to(runs, seed, fingerprint, last), RUNS)
-        return _queries_in(chosen.toArrow(), self.source)
-
-
-@contextmanager
-def _passes(rows: Rows, *, several: bool) -> Generator[_Passes]:
-    """The runs brought together; kept by the workers where several passes look at them."""
-    runs = together(rows.runs(), "query", "place")
-    if not several:
-        yield _Passes(runs, rows.reading.source)
-        return
-    kept = runs.persist()
-    try:
-        yield _Passes(kept, rows.reading.source)
-    finally:
-        kept.unpersist()
+        found = self.rows.runs(lambda runs: tasks.smallest_hashes(runs, seed, fingerprint, count), ANSWER)
+        last = reduce(lambda one, other: tasks.smallest(one + other, count), answers_in(found))[-tasks.DIGEST :]
+        chosen = self.rows.runs(lambda runs: tasks.runs_up_to(runs, seed, fingerprint, last))
+        return _queries_in(chosen.toArrow(), self.rows.reading.source)
 
 
 def _surveyed(passes: _Passes, plan: _Plan) -> Whole:

@@ -21,7 +21,7 @@ from cutline.io.delimited import header_of
 from cutline.io.formats import suffix_of
 from cutline.io.sources import Source, reading, source_of
 from cutline.spark import packing
-from cutline.spark.frames import RUNS, Frame, FrameRows, Rows, mapped, reading_of, roles_in
+from cutline.spark.frames import RUNS, Frame, FrameRows, Rows, Task, mapped, reading_of, roles_in
 from cutline.spark.packing import Batches, Reading
 from cutline.streaming.files import files_of
 
@@ -100,9 +100,9 @@ class ParquetRows:
     parts: list[_Part]
     reading: Reading
 
-    def runs(self) -> Frame:
-        """Runs, row group by row group."""
-        return self._of_parts(partial(_packed, self.reading), RUNS)
+    def runs(self, work: Task | None = None, schema: str = RUNS) -> Frame:
+        """Row group by row group."""
+        return self._of_parts(partial(_packed, self.reading, work), schema)
 
     def count(self) -> int:
         """By the column of query ids alone."""
@@ -123,9 +123,10 @@ class ParquetRows:
         return mapped(self.spark.range(0, len(parts), 1, min(len(parts), most)), task, schema)
 
 
-def _packed(reading_: Reading, number: int, part: _Part) -> Batches:
+def _packed(reading_: Reading, work: Task | None, number: int, part: _Part) -> Batches:
     rows = replace(reading_, source=part.source.name)
-    return packing.packed(_batches(part, rows), rows, number << packing.ROW_BITS, partial(_row, part.first))
+    runs = packing.packed(_batches(part, rows), rows, number << packing.ROW_BITS, partial(_row, part.first))
+    return runs if work is None else work(runs)
 
 
 def _row(first: int, row: int) -> str:

@@ -31,6 +31,7 @@ RUNS = (
     "refused string"
 )
 ANSWER = "answer binary, refused string"
+Task = Callable[[packing.Batches], packing.Batches]
 
 
 def risk_curve(
@@ -45,12 +46,13 @@ def risk_curve(
     """The curve of all queries of a DataFrame: one row per item, columns as `Queries.from_frame` knows them.
 
     Rows of a query may lie anywhere. Each is first made part of a run (adjacent rows of one query, as one row), runs
-    are repartitioned on the query id, each partition adds its queries to an empty curve, and the states are merged
-    here. Queries keep the order of their rows, as far as the partitions of the frame have one. Workers need cutline.
+    are repartitioned on the query id, or of queries that seem whole their ids, each partition adds up its queries, and
+    the states are merged here. Queries keep the order of their rows, as far as the partitions of the frame have one.
+    Workers need cutline.
     """
     curve = RiskCurve.empty(loss=loss, scoring=scoring, sets=sets, thresholds=thresholds)
     reading = reading_of(frame, columns, vectors=curve.sets.needs_vectors)
-    return summed_up(together(FrameRows(frame, reading).runs(), "query", "place"), curve, reading.source)
+    return summed_up(FrameRows(frame, reading), curve)
 
 
 def apply(
@@ -114,16 +116,35 @@ def _names(frame: Frame) -> list[str]:
     return names
 
 
-def summed_up(runs: Frame, curve: RiskCurve, source: str, *, quietly: bool = False) -> RiskCurve:
-    """The curve with all queries of runs that were brought together; what weakens its promise is told, or not yet."""
-    rows = mapped(runs, lambda batches: tasks.summed(batches, curve, source), ANSWER).collect()
-    for row in rows:
-        if row.refused is not None:
-            raise InputError(row.refused)
-    sums = [msgspec.msgpack.decode(bytes(row.answer), type=tasks.Sums) for row in rows]
+def summed_up(rows: Rows, curve: RiskCurve, *, quietly: bool = False) -> RiskCurve:
+    """The curve with all queries added; what weakens its promise is told, or not yet.
+
+    Most queries have their rows next to each other, and are added up where they lie: then only their ids are brought
+    together, which shows that none has rows elsewhere. Where one has, all rows are brought together.
+    """
+    source = rows.reading.source
+    left = together(rows.runs(lambda runs: tasks.closed(runs, curve, source)), "query", "place")
+    answers = answered(left, lambda runs: tasks.opened(runs, curve, source))
+    if tasks.SCATTERED in answers:
+        answers = answered(together(rows.runs(), "query", "place"), lambda runs: tasks.summed(runs, curve, source))
+    sums = [msgspec.msgpack.decode(answer, type=tasks.Sums) for answer in answers]
     if not quietly:
         sum((each.cautions for each in sums), Cautions()).say(curve.loss)
     return reduce(RiskCurve.merge, (curve.with_state(each.state) for each in sums), curve)
+
+
+def answered(frame: Frame, task: Task) -> list[bytes]:
+    """What each partition answers; what one refuses is refused here."""
+    return answers_in(mapped(frame, task, ANSWER))
+
+
+def answers_in(frame: Frame) -> list[bytes]:
+    """The answers of tasks."""
+    rows = frame.collect()
+    for row in rows:
+        if row.refused is not None:
+            raise InputError(row.refused)
+    return [bytes(row.answer) for row in rows]
 
 
 class Rows(Protocol):
@@ -134,8 +155,8 @@ class Rows(Protocol):
         """How they are read."""
         ...
 
-    def runs(self) -> Frame:
-        """Their rows as runs, wherever they lie."""
+    def runs(self, work: Task | None = None, schema: str = RUNS) -> Frame:
+        """Their rows as runs, wherever they lie; or what becomes of those of each part of the data."""
         ...
 
     def count(self) -> int:
@@ -150,11 +171,16 @@ class FrameRows:
     frame: Frame
     reading: Reading
 
-    def runs(self) -> Frame:
-        """Runs, partition by partition."""
+    def runs(self, work: Task | None = None, schema: str = RUNS) -> Frame:
+        """Partition by partition."""
         reading = self.reading
         columns = [column(name) for name in reading.roles.values()]
-        return mapped(self.frame.select(*columns), lambda batches: _packed(batches, reading), RUNS)
+
+        def task(batches: packing.Batches) -> packing.Batches:
+            runs = _packed(batches, reading)
+            return runs if work is None else work(runs)
+
+        return mapped(self.frame.select(*columns), task, schema)
 
     def count(self) -> int:
         """By the column of query ids alone."""

@@ -26,7 +26,7 @@ Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
 Batches = Iterator[Any]  # of pyarrow.RecordBatch
 
-PACKED_ROWS = 1 << 17  # rows that are packed at once
+PACKED_ROWS = 1 << 18  # rows that are packed at once
 CHUNK_BYTES = 1 << 26  # of rows or runs that become queries at once
 ROW_BITS = 40  # a place is the number of a part of the data, then that of a row in it
 
@@ -166,7 +166,7 @@ def whole_queries(batches: Batches, query: str, *, size: int | None = None) -> I
         if held < limit:
             continue
         table = pa.Table.from_batches(rest)
-        last = int(np.flatnonzero(_changes(table.column(query)))[-1])
+        last = int(np.flatnonzero(changes(table.column(query)))[-1])
         if last:
             yield table.slice(0, last)
             rest = table.slice(last).combine_chunks().to_batches()
@@ -175,7 +175,7 @@ def whole_queries(batches: Batches, query: str, *, size: int | None = None) -> I
         yield pa.Table.from_batches(rest)
 
 
-def _changes(ids: Column) -> npt.NDArray[np.bool_]:
+def changes(ids: Column) -> npt.NDArray[np.bool_]:
     """Whether each id differs from the one before it; a missing one, which is refused later, is like any other."""
     if ids.null_count:
         ids = pc.fill_null(ids.cast(pa.string()), "")
