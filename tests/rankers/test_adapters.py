@@ -10,13 +10,15 @@ import catboost
 import lightgbm
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import torch
 import xgboost
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from tests.rankers.worlds import ragged, world
 
@@ -170,6 +172,79 @@ def test_models_fitted_on_frames_take_matrices_without_a_warning():
     ]
     for model in models:
         np.testing.assert_allclose(score(model, NEW, NEW_QUERIES).scores, model.predict(new), rtol=1e-6, atol=1e-6)
+
+
+def named_models():
+    frame = pd.DataFrame(FEATURES, columns=NAMES)
+    trained = lightgbm.train({"objective": "lambdarank", **QUIET}, lightgbm.Dataset(frame, GRADES, group=QUERIES.sizes))
+    return {
+        "booster": trained,
+        "LGBMRanker": lightgbm_ranker().fit(frame, GRADES, group=QUERIES.sizes),
+        "XGBRanker": xgboost_ranker().fit(frame, GRADES, qid=QUERIES.query_of_item()),
+        "catboost": catboost_ranker(frame),
+        "sklearn": make_pipeline(StandardScaler(), LinearRegression()).fit(frame, GRADES),
+    }
+
+
+NAMES = ["bm25", "pagerank", "clicks", "age", "length", "price", "stars", "depth"]
+NAMED = named_models()
+
+
+@pytest.mark.parametrize("frame_of", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+@pytest.mark.parametrize("name", NAMED)
+def test_a_frame_in_another_order_or_of_other_columns_is_refused(name, frame_of):
+    model, new = NAMED[name], pd.DataFrame(NEW, columns=NAMES)
+    right = frame_of(new.to_dict("list"))
+    np.testing.assert_allclose(
+        score(model, right, NEW_QUERIES).scores, score(model, NEW, NEW_QUERIES).scores, 1e-4, 1e-6
+    )
+    turned = frame_of(new[["pagerank", "bm25", *NAMES[2:]]].to_dict("list"))
+    with pytest.raises(
+        InputError,
+        match=r"another order: got 'pagerank' at position 0, where the model was trained with 'bm25'; pass f",
+    ):
+        score(model, turned, NEW_QUERIES)
+    with pytest.raises(InputError, match=r"other columns: got 'cost' at position 5, .* with 'price'"):
+        score(model, frame_of(new.rename(columns={"price": "cost"}).to_dict("list")), NEW_QUERIES)
+    with pytest.raises(InputError, match=r"other columns: got none at position 7, where the model .* with 'depth'"):
+        score(model, frame_of(new[NAMES[:7]].to_dict("list")), NEW_QUERIES)
+
+
+def test_names_that_a_library_made_up_say_nothing_unless_they_are_turned_around():
+    plain = lightgbm_ranker().fit(FEATURES, GRADES, group=QUERIES.sizes)
+    for model in (plain, trained_xgboost(), catboost_ranker(), LinearRegression().fit(FEATURES, GRADES)):
+        wanted = score(model, NEW, NEW_QUERIES).scores
+        for columns in (NAMES, range(8), [f"Column_{n}" for n in range(8)]):
+            assert score(model, pd.DataFrame(NEW, columns=columns), NEW_QUERIES).scores == pytest.approx(
+                wanted, 1e-4, 1e-6
+            )
+    with pytest.raises(InputError, match="another order: got 'Column_7' at position 0"):
+        score(plain, pd.DataFrame(NEW[:, ::-1], columns=[f"Column_{n}" for n in range(7, -1, -1)]), NEW_QUERIES)
+
+
+def test_models_fitted_on_categories_score_frames_with_categories():
+    rng = np.random.default_rng(0)
+    kinds = pd.Categorical.from_codes(rng.integers(0, 3, len(FEATURES)), ["book", "film", "song"])
+    frame = pd.DataFrame({"kind": kinds, "bm25": FEATURES[:, 0]})
+    grades = kinds.codes * 1.0
+    new = pd.DataFrame({"kind": kinds[:240], "bm25": NEW[:, 0]})
+    text = frame.assign(kind=kinds.astype(str))
+    settings = {"iterations": 15, "verbose": False, "allow_writing_files": False, "thread_count": 1}
+    coded = make_pipeline(ColumnTransformer([("kind", OneHotEncoder(), ["kind"])]), LinearRegression())
+    for model, given in (
+        (lightgbm.LGBMRegressor(n_estimators=15, n_jobs=1, verbose=-1).fit(frame, grades), new),
+        (xgboost.XGBRegressor(n_estimators=15, n_jobs=1, enable_categorical=True).fit(frame, grades), new),
+        (catboost.CatBoostRegressor(cat_features=["kind"], **settings).fit(text, grades), text[:240]),
+        (coded.fit(frame, grades), new),
+    ):
+        scores = score(model, given, NEW_QUERIES).scores
+        assert (scores == model.predict(given)).all()
+        assert np.corrcoef(scores, grades[:240])[0, 1] > 0.8
+    spaced = new.rename(columns={"bm25": "bm 25"})  # LightGBM keeps it as bm_25
+    model = lightgbm.LGBMRegressor(n_estimators=15, n_jobs=1, verbose=-1).fit(spaced, grades[:240])
+    assert (score(model, spaced, NEW_QUERIES).scores == model.predict(spaced)).all()
+    with pytest.raises(InputError, match="model refuses the frame of features: pandas dtypes must be int, float or bo"):
+        score(lightgbm_ranker().fit(FEATURES[:, :2], GRADES, group=QUERIES.sizes), text[:240], NEW_QUERIES)
 
 
 def test_models_of_sklearn_may_be_asked_for_another_output():

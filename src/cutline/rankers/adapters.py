@@ -13,12 +13,14 @@ import numpy.typing as npt
 from cutline._checks import check_one_of
 from cutline._display import shown
 from cutline._extras import library
-from cutline.errors import InputError, warn
+from cutline.datasets.drawn_features import SimulatedFeatures
+from cutline.errors import CutlineError, InputError, warn
 from cutline.queries import Queries
 from cutline.rankers.lambdarank import LambdaRank
 from cutline.rankers.matrices import Floats, Matrix, blocks, check_rows, check_width, checked_features, marks_of
+from cutline.rankers.naming import check_names, frame_of, missing_in
 
-Output = Callable[[Any, Matrix, Queries, str | None], Any]
+Output = Callable[[Any, Any, Queries, str | None], Any]
 
 OUTPUTS = ("predict", "predict_proba", "decision_function")
 
@@ -45,27 +47,59 @@ def score(
     `output` says otherwise for scikit-learn: "predict", "predict_proba" or "decision_function". There is one finite
     score per item, as (n_items,) or (n_items, 1). Where `qid` gives the query id of each row of features, it is checked
     against the queries, which keep rows of one query together.
+
+    A frame of pandas or polars must have the columns that the model was trained on, in that order, where the model
+    knows their names. One of pandas goes to LightGBM, XGBoost, CatBoost and scikit-learn as it is, categories and all.
     """
-    matrix = checked_features(features)
-    check_rows(matrix, queries, qid)
     if isinstance(model, type):
         raise InputError(f"model must be a fitted model, got the class {model.__name__}; call it and fit it")
     family = _family_of(model)
-    if family is not _of_lambdarank:
-        matrix = np.asarray(matrix)
+    matrix: Any = _prepared(model, family, features)
+    check_rows(matrix, queries, qid)
     if output is not None:
         check_one_of("output", output, OUTPUTS)
         if family is not _of_sklearn:
             raise InputError(f"output is a choice for models of scikit-learn, got it with {type(model).__name__}")
     try:
         found = family(model, matrix, queries, output)
-    except (ValueError, AttributeError) as problem:
-        if not type(problem).__name__.endswith("NotFittedError"):
+    except CutlineError:
+        raise
+    except Exception as problem:
+        if type(problem).__name__.endswith("NotFittedError"):
+            raise InputError(f"model is not fitted, got {type(model).__name__}; call its fit first") from None
+        if isinstance(matrix, np.ndarray | SimulatedFeatures):
             raise
-        raise InputError(f"model is not fitted, got {type(model).__name__}; call its fit first") from None
+        raise InputError(f"model refuses the frame of features: {' '.join(str(problem).split())}") from problem
     if isinstance(model, LambdaRank):
         _warn_of_training_queries(model, matrix, queries)
     return replace(queries, scores=_checked(found, matrix), columns=dict(queries.columns))
+
+
+def _prepared(model: Any, family: Output, features: Any) -> Any:
+    """Features as a model of this family takes them: a frame of pandas as it is where the library knows frames, and
+    anything else as a matrix."""
+    found = frame_of(features)
+    if found is not None:
+        check_names(found.names, _names_of(model))
+        if family in TAKE_FRAMES and hasattr(found.frame, "iloc"):
+            return found.frame
+    matrix = checked_features(features)
+    return matrix if family is _of_lambdarank else np.asarray(matrix)
+
+
+def _names_of(model: Any) -> list[str] | None:
+    """What a model calls its columns, where it knows."""
+    for attribute in ("feature_names_in_", "feature_names_", "feature_name_", "feature_name", "feature_names"):
+        try:
+            names = getattr(model, attribute, None)
+        except Exception as problem:
+            if type(problem).__name__.endswith("NotFittedError"):
+                return None
+            raise
+        names = names() if callable(names) and attribute == "feature_name" else names
+        if names is not None and not callable(names) and len(names):
+            return [str(name) for name in names]
+    return None
 
 
 def _warn_of_training_queries(model: LambdaRank, features: Matrix, queries: Queries) -> None:
@@ -94,7 +128,7 @@ def _family_of(model: Any) -> Output:
     )
 
 
-def _checked(found: Any, features: Matrix) -> Floats:
+def _checked(found: Any, features: Any) -> Floats:
     """One finite number per item."""
     scores = np.asarray(found)
     if scores.shape not in ((len(features),), (len(features), 1)):
@@ -106,7 +140,7 @@ def _checked(found: Any, features: Matrix) -> Floats:
         raise InputError(f"model must give numbers, got {scores.dtype} such as {shown(scores.ravel()[0])}")
     scores = scores.reshape(-1).astype(np.float64)
     for row in np.flatnonzero(~np.isfinite(scores)).tolist()[:1]:
-        holes = bool(np.isnan(features[row]).any())
+        holes = bool(np.isnan(features[row]).any()) if isinstance(features, np.ndarray) else missing_in(features, row)
         hint = "; the features of this row hold NaN, fill them in" if holes else "; look at the features of this row"
         raise InputError(f"model must give finite scores, got {float(scores[row])} for row {row}{hint}")
     return scores
@@ -128,16 +162,18 @@ def _of_lightgbm(model: Any, features: Matrix, queries: Queries, output: str | N
     return _mean_label(model, found) if np.ndim(found) == 2 and hasattr(model, "classes_") else found
 
 
-def _of_xgboost(model: Any, features: Matrix, queries: Queries, output: str | None) -> Any:
+def _of_xgboost(model: Any, features: Any, queries: Queries, output: str | None) -> Any:
     xgboost = library("xgboost", extra="ltr", what="A model of XGBoost")
     booster = model if isinstance(model, xgboost.Booster) else model.get_booster()
     check_width(features.shape[1], booster.num_features())
+    framed = not isinstance(features, np.ndarray)  # its columns say which are categories
     matrix = xgboost.DMatrix(
         features, missing=getattr(model, "missing", np.nan), feature_names=booster.feature_names,
-        feature_types=booster.feature_types,
+        feature_types=None if framed else booster.feature_types, enable_categorical=framed,
     )  # fmt: skip
     best = getattr(model, "best_iteration", None)  # there only where training stopped early
-    found = booster.predict(matrix, iteration_range=(0, 0 if best is None else best + 1))
+    rounds = (0, 0 if best is None else best + 1)
+    found = booster.predict(matrix, iteration_range=rounds, validate_features=False)  # names are checked already
     return _mean_label(model, found) if np.ndim(found) == 2 and hasattr(model, "classes_") else found
 
 
@@ -146,7 +182,9 @@ def _of_catboost(model: Any, features: Matrix, queries: Queries, output: str | N
     if not model.is_fitted():
         raise InputError(f"model is not fitted, got {type(model).__name__}; call its fit first")
     check_width(features.shape[1], len(model.feature_names_))
-    pool = catboost.Pool(features, feature_names=model.feature_names_)
+    pool = catboost.Pool(
+        features, feature_names=model.feature_names_, cat_features=model.get_cat_feature_indices() or None
+    )  # fmt: skip
     if isinstance(model, catboost.CatBoostClassifier):
         return _mean_label(model, model.predict_proba(pool))
     return model.predict(pool)
@@ -162,8 +200,8 @@ def _of_sklearn(model: Any, features: Matrix, queries: Queries, output: str | No
         there = ", ".join(name for name in OUTPUTS if hasattr(model, name)) or "none of them"
         raise InputError(f"model has no {output}, got {type(model).__name__}; there is: {there}")
     with warnings.catch_warnings():
-        # fitted on a frame: its columns have names, those of a matrix have none
-        warnings.filterwarnings("ignore", message="X does not have valid feature names", category=UserWarning)
+        # fitted on a frame and given a matrix, or the other way round
+        warnings.filterwarnings("ignore", message="X (does not have valid|has) feature names", category=UserWarning)
         found = getattr(model, output)(features)
     return _mean_label(model, found) if output == "predict_proba" else found
 
@@ -210,3 +248,4 @@ FAMILIES: dict[str, Output] = {
     "sklearn": _of_sklearn,
     "torch": _of_torch,
 }
+TAKE_FRAMES = (_of_lightgbm, _of_xgboost, _of_catboost, _of_sklearn)
