@@ -78,14 +78,21 @@ def _p_values(totals: Floats, n: int, alpha: Floats) -> Floats:
 
 
 def _divergence_inverse(totals: Floats, n: int, wanted: float) -> Floats:
-    """The smallest alpha above the mean with n kl(mean, alpha) >= wanted, from above."""
+    """The smallest alpha above the mean with n kl(mean, alpha) >= wanted, from above; 1 where there is none.
+
+    Newton from the right, as kl is convex in alpha: no step passes the root.
+    """
     low = totals / n
-    high = np.minimum(low + math.sqrt(wanted / (2.0 * n)), 1.0)  # kl(r, a) >= 2 (a - r)^2
+    high = np.clip(low + math.sqrt(wanted / (2.0 * n)), 1e-300, 1.0 - 2.0**-53)  # kl(r, a) >= 2 (a - r)^2
+    none = law.divergence(totals, n, high) < wanted * _SURELY
     for _ in range(60):
-        middle = (low + high) / 2.0
-        enough = law.divergence(totals, n, np.clip(middle, 1e-300, 1.0 - 2.0**-53)) >= wanted
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return high
+        over = np.maximum(law.divergence(totals, n, high) - wanted, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = np.where(over > 0.0, over * high * (1.0 - high) / (n * (high - low)), 0.0)
+        high = high - step
+        if not (step > 1e-15 * high).any():
+            break
+    return np.where(none, 1.0, high)
 
 
 def _divergence_critical(n: int, alpha: float, wanted: float) -> float:
