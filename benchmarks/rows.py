@@ -17,6 +17,7 @@ from files import files
 from learning import rankers
 from lists import Lists
 from measures import ALPHA, COARSE, DELTA, Row, algorithm, calibration, check_agreement, large, long, small, walked
+from streams import streams
 
 import cutline as cl
 
@@ -168,5 +169,6 @@ GROUPS: dict[str, Callable[[bool], list[Row]]] = {
     "files": files,
     "rankers": rankers,
     "features": features,
+    "stream": streams,
     "spark": clusters.spark,
 }

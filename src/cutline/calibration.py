@@ -113,6 +113,9 @@ def certify(
         _refuse_few(search.n_queries)
     trail = _Trail(search, judge_of(evidence, n=search.n_queries, alpha=alpha, delta=delta))
     walked = sequence.walk(trail.blocks(), delta=delta, count=search.count)
+    close = cast(Any, getattr(search.stretches, "close", None))
+    if close is not None:
+        close()  # what a walk has sorted is as large as the lists
     last = -1 if walked.farthest is None else walked.farthest
     if not last < walked.tested <= trail.length or not walked.tested:
         raise InputError(f"sequence {sequence.name!r} walked to what it did not test: {walked!r} of {trail.length}")

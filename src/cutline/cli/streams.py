@@ -74,9 +74,11 @@ def _opened(
         if judged and judgments is None and "label" not in stream.roles:
             raise InputError(f"{stream.name} has no labels; name a file of judgments with --labels QRELS")
         columns = keep if judged and keep else ()
-        yield stream, Reader(
+        reader = Reader(
             roles=stream.roles, form=stream.form.name, judgments=judgments, vectors=table, columns=columns
         )  # fmt: skip
+        yield stream, reader
+        reader.singles.tell(stream.name)
 
 
 def _told(stream: Stream, judged: float | None) -> str:

@@ -94,11 +94,16 @@ def _note_single_precision(sheet: Sheet, scores: Floats) -> None:
     """A float32 of 0.7 is a little less than 0.7, as a text file of the same scores has it. Where scores are few and
     far between, that is a question of which lists an item is in."""
     if sheet.single_precision("score") and len(scores) > FEW and len(np.unique(scores)) <= FEW:
-        warn(
-            f"{sheet.source}: scores are of single precision with few different values, so 0.7 is "
-            f"{float(np.float32(0.7))!r} here, and 0.7 in a text file; calibrate and cut from files of one kind, or "
-            "write double precision"
-        )
+        say_single_precision(sheet.source)
+
+
+def say_single_precision(source: str) -> None:
+    """Scores of single precision are few and far between."""
+    here = float(np.float32(0.7))
+    warn(
+        f"{source}: scores are of single precision with few different values, so 0.7 is {here!r} here, and 0.7 in a "
+        "text file; calibrate and cut from files of one kind, or write double precision"
+    )
 
 
 def _vectors(sheet: Sheet, vectors: bool | VectorTable, every: Any) -> tuple[Any, Integers | None]:

@@ -38,7 +38,7 @@ def read_queries(
     `Queries.from_frame` has it. Any file may be gzipped. The endings of names tell the forms, and `format` and
     `labels_format` say them otherwise. `groups` holds the group sizes of a LETOR file without qid.
     """
-    told = _checked(columns)
+    told = checked_columns(columns)
     sheet = read_scores(scores, columns=told, format=format, predictions=predictions, groups=groups, keep=None)
     judgments = None if labels is None else read_judgments(labels, columns=told, format=labels_format)
     gathered = gather(sheet, judgments)
@@ -143,7 +143,8 @@ def _labels_at(wording: Wording) -> str:
     return "--labels" if wording.flags else "labels="
 
 
-def _checked(columns: Mapping[str, str] | None) -> dict[str, str]:
+def checked_columns(columns: Mapping[str, str] | None) -> dict[str, str]:
+    """Names of columns by role."""
     if columns is None:
         return {}
     roles = (*ALIASES, "vectors")

@@ -19,6 +19,7 @@ Bytes = npt.NDArray[np.uint8]
 _BASIS = np.uint64(0xCBF29CE484222325)
 _PRIME = np.uint64(0x100000001B3)
 _HALF = np.uint64(32)
+_WORD = np.uint64(8)
 
 
 @compiled
@@ -30,10 +31,19 @@ def changes_of_text(data: Bytes, offsets: Offsets, first: int, last: int, change
 
 @compiled
 def _hash(data: Bytes, offsets: Offsets, row: int) -> np.uint64:
-    """FNV-1a of a text, its upper half mixed into the lower one."""
+    """FNV-1a of a text, eight bytes at a time while there are as many, its upper half mixed into the lower one."""
+    at, end = np.uint64(offsets[row]), np.uint64(offsets[row + 1])
     mixed = _BASIS
-    for at in range(offsets[row], offsets[row + 1]):
+    while at + _WORD <= end:
+        word = np.uint64(0)
+        for place in range(np.uint64(8)):
+            word |= np.uint64(data[at + place]) << (place * _WORD)
+        mixed = (mixed ^ word) * _PRIME
+        mixed ^= mixed >> _HALF
+        at += _WORD
+    while at < end:
         mixed = (mixed ^ np.uint64(data[at])) * _PRIME
+        at += np.uint64(1)
     return mixed ^ (mixed >> _HALF)
 
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from cutline.streaming.stream import Stream, opened
+from cutline.streaming.calls import apply, audit, calibrate, risk_curve
 
-__all__ = ["Stream", "opened"]
+__all__ = ["apply", "audit", "calibrate", "risk_curve"]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from cutline._rows import grouping
 from cutline.errors import InputError
-from cutline.io.arrow import Table, pa
+from cutline.io.arrow import Stream, Table, pa
 from cutline.io.gathering import codes_of
 from cutline.io.sheets import free_name, in_one_piece, plain, taken
 from cutline.io.sources import Source
@@ -58,7 +58,8 @@ def bucketed(
                 row = name
                 for place, table in parts:
                     if writers[place] is None:
-                        writers[place] = files.enter_context(_writer(folder / str(place), table.schema))
+                        sink = files.enter_context(pa.OSFile(str(folder / str(place)), "wb"))
+                        writers[place] = files.enter_context(_writer(sink, table.schema))
                     writers[place].write_table(table)
                     sizes[place] += table.nbytes
     except OSError as error:
@@ -72,8 +73,8 @@ def bucketed(
     ]
 
 
-def _writer(path: Path, schema: Any) -> Any:
-    return pa.ipc.new_stream(str(path), schema, options=pa.ipc.IpcWriteOptions(compression="lz4"))
+def _writer(sink: Stream, schema: Any) -> Any:
+    return pa.ipc.new_stream(sink, schema, options=pa.ipc.IpcWriteOptions(compression="lz4"))
 
 
 def _divided(runs: Runs, *, count: int, depth: int, row: str | None) -> tuple[list[tuple[int, Table]], str]:

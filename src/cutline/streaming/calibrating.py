@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cutline._arrays import objects_of
-from cutline._checks import check_delta, check_level, check_seed, check_whole
+from cutline._checks import check_delta, check_level, check_piece, check_seed, check_whole
 from cutline._rows import keyed_hash, offsets_of_sizes
 from cutline.calibration import calibrate, certify
 from cutline.cautions import Cautions
 from cutline.certificate import Abstention, Certificate
-from cutline.curve import RiskCurve, check_thresholds
+from cutline.curve import RiskCurve, check_pieces, check_thresholds
 from cutline.cutting import check_judged, fingerprint, fingerprint_text, lengths_of, prepared_quietly
 from cutline.errors import InputError
 from cutline.evidence import Evidence
@@ -42,11 +42,13 @@ from cutline.searching import (
 from cutline.sequence import FixedSequence, TestingOrder
 from cutline.sets import SetRule, Threshold
 from cutline.streaming.lots import Lot, Reader
+from cutline.streaming.parts import release
 from cutline.streaming.stream import Stream
 
 Floats = npt.NDArray[np.float64]
 Hashes = npt.NDArray[np.uint64]
 PER_ITEM, PER_QUERY = 17, 120  # bytes of what is kept
+CONVEX = "cl.evidence.Convex()"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -65,7 +67,10 @@ class Terms:
     most: int = MOST_BET
 
     def checked(self) -> Terms:
-        """The same, with levels and numbers that make sense."""
+        """The same, with levels, numbers and pieces that make sense."""
+        check_pieces(loss=self.loss, scoring=self.scoring, sets=self.sets)
+        check_piece("evidence", default_evidence(1) if self.evidence is None else self.evidence, Evidence, CONVEX)
+        check_piece("sequence", self.sequence, TestingOrder, "cl.FixedSequence() or cl.Fallback()")
         return replace(
             self,
             alpha=check_level("alpha", self.alpha),
@@ -184,10 +189,8 @@ class _FirstPass:
             self.cautions += glance.cautions
             self.left_out, self.judged = self.left_out + glance.left_out, self.judged + glance.judged
             self.bytes += _bytes_of(glance.queries)
-            if self.n > self.terms.most:
+            if self.n > self.terms.most or self.bytes > self.stream.share.held:
                 self._forget()
-            elif self.bytes > self.stream.share.held:
-                self._refuse()
             return
         if glance.queries is not None:  # it was on its way when there were few
             glance = self._summed(glance.queries, glance.left_out, glance.judged)
@@ -200,11 +203,11 @@ class _FirstPass:
             self.curve = self.curve.merge(glance.curve)
 
     def _forget(self) -> None:
-        """There are too many to be kept: add up those so far."""
-        if self.terms.thresholds == "exact":
+        """There are too many to be kept, or they take too much: add up those so far."""
+        if isinstance(self.terms.thresholds, str):
             raise InputError(
-                f"thresholds={self.terms.thresholds!r} holds every score in memory, and {self.stream.name} has more "
-                f"than {self.terms.most:,} queries; pass a grid: thresholds=cl.grid(…), or a larger --sample"
+                f"{self.stream.name}: thresholds={self.terms.thresholds!r} holds every score in memory, which has room "
+                f"for {self.n - 1:,} queries here; pass a grid: thresholds=cl.grid(…), or more --memory and --sample"
             )
         self.keeping = False
         kept, self.kept = self.kept, []
@@ -214,11 +217,17 @@ class _FirstPass:
             self._add(self._summed(queries, 0, 0))
         self.judged, self.left_out = judged, left_out
 
-    def _refuse(self) -> None:
-        evidence = default_evidence(1) if self.terms.evidence is None else self.terms.evidence
+    def check_room(self) -> None:
+        """Refuse queries that had to be kept, as they are few, and could not be."""
+        terms = self.terms
+        sums = terms.evidence is not None and (terms.evidence.needs == "moments" or self.grid is not None)
+        if self.keeping or self.n > terms.most or (sums and _sums_will_do(terms)):
+            return
+        evidence = default_evidence(1) if terms.evidence is None else terms.evidence
+        size = PER_ITEM * self.cautions.items + PER_QUERY * self.n
         raise InputError(
-            f"{self.stream.name}: {evidence.name} evidence keeps up to {self.terms.most:,} queries in memory, and "
-            f"the first {self.n:,} take {self.bytes >> 20:,} MiB of it; give it more --memory, or fewer queries to "
+            f"{self.stream.name}: {evidence.name} evidence keeps up to {terms.most:,} queries in memory, and these "
+            f"{self.n:,} take {size >> 20:,} MiB of it, more than there is; give it more --memory, or fewer queries to "
             f"keep, as --sample {self.n // 2}"
         )
 
@@ -237,6 +246,7 @@ def calibrate_stream(stream: Stream, terms: Terms, reader: Reader) -> Streamed:
 def _calibrated(stream: Stream, terms: Terms, reader: Reader) -> Streamed:
     first = _FirstPass(stream, reader, terms)
     first.run()
+    first.check_room()
     n_items = first.cautions.items
     made = partial(Streamed, judged=first.judged / max(1, n_items), n_queries=first.n, n_items=n_items)
     if first.keeping:
@@ -263,7 +273,7 @@ def _calibrated(stream: Stream, terms: Terms, reader: Reader) -> Streamed:
     drawn = smallest(stream, reader, seed=terms.seed, salt=first.fingerprint, wanted=count, of=first.n)
     lists, _ = prepared_quietly(drawn, loss=terms.loss, scoring=terms.scoring, sets=terms.sets)
     empty = terms.curve(check_thresholds(quantile_grid(lists, count), loss=terms.loss, scoring=terms.scoring))
-    curve = _curve_of(stream, reader, empty).without(empty.of(lists, 0))
+    curve = _curve_of(stream, reader, empty, _roles(reader)).without(empty.of(lists, 0))
     curve = replace(curve, n_judged=first.judged)
     search = search_of_curve(curve, evidence, fingerprint=first.fingerprint, sample=count, whole=whole)
     return made(certificate=certify(search, **settings))
@@ -288,8 +298,13 @@ def _roles(reader: Reader) -> Sequence[str] | None:
     return ROLES
 
 
-def _curve_of(stream: Stream, reader: Reader, empty: RiskCurve) -> RiskCurve:
-    """The curve of all queries of the stream."""
+def curve_of_stream(stream: Stream, reader: Reader, empty: RiskCurve) -> RiskCurve:
+    """The curve of all queries of the stream, on the thresholds of an empty one; items are looked at too."""
+    return stream.settled(lambda: _curve_of(stream, reader, empty, None))
+
+
+def _curve_of(stream: Stream, reader: Reader, empty: RiskCurve, roles: Sequence[str] | None) -> RiskCurve:
+    """The same, reading these roles only."""
 
     def added(chunk: Any) -> RiskCurve | None:
         lot = reader(chunk)
@@ -299,7 +314,7 @@ def _curve_of(stream: Stream, reader: Reader, empty: RiskCurve) -> RiskCurve:
         return empty.of(lists, lot.judged)
 
     curve = empty
-    for part in stream.results(added, _roles(reader)):
+    for part in stream.results(added, roles):
         curve = curve if part is None else curve.merge(part)
     return curve
 
@@ -310,7 +325,7 @@ def _whole(stream: Stream, reader: Reader, terms: Terms) -> int:
 
     lowest = np.array([-np.finfo(np.float64).max])
     empty = RiskCurve.empty(loss=terms.loss, scoring=AsGiven(), sets=Threshold(), thresholds=lowest)
-    return int(_curve_of(stream, reader, empty).sums[0, LOSS])
+    return int(_curve_of(stream, reader, empty, _roles(reader)).sums[0, LOSS])
 
 
 def smallest(stream: Stream, reader: Reader, *, seed: int, salt: str, wanted: int, of: int) -> Queries:
@@ -318,16 +333,23 @@ def smallest(stream: Stream, reader: Reader, *, seed: int, salt: str, wanted: in
     share = min(1.0, wanted / of + 8.0 * (wanted**0.5 + 1.0) / of)
     for bar in (share, 1.0):  # the first one leaves too few once in a million million times
         limit = np.uint64(min(int(bar * 2.0**64), 2**64 - 1))
-        found = stream.results(partial(_below, reader, seed, salt, limit), _roles(reader))
-        kept = [queries for queries in found if len(queries)]
-        if sum(map(len, kept)) >= wanted:
-            few = joined_queries(kept)
-            return few.select(few.hash_order(seed, salt)[:wanted])
+        found = list(stream.results(partial(_below, reader, seed, salt, limit), _roles(reader)))
+        heads = np.concatenate([each[1] for each in found])
+        if len(heads) < wanted:
+            continue
+        last = np.partition(heads, wanted - 1)[wanted - 1]
+        kept: list[Queries] = []
+        while found:
+            queries, own = found.pop()
+            if bool((own <= last).any()):
+                kept.append(queries if bool((own <= last).all()) else joined_queries([queries.select(own <= last)]))
+        few = joined_queries(kept)
+        return few if len(few) == wanted else few.select(few.hash_order(seed, salt)[:wanted])
     raise InputError(f"{stream.name} changed while it was read; wait until it is written, and start again")
 
 
-def _below(reader: Reader, seed: int, salt: str, limit: np.uint64, chunk: Any) -> Queries:
-    """The queries of a chunk whose hashes are not above a limit."""
+def _below(reader: Reader, seed: int, salt: str, limit: np.uint64, chunk: Any) -> tuple[Queries, Hashes]:
+    """The queries of a chunk whose hashes are not above a limit, and the first half of each hash."""
     queries = reader(chunk).queries
     keyed = keyed_hash(seed, salt)
     heads = bytearray()
@@ -336,13 +358,12 @@ def _below(reader: Reader, seed: int, salt: str, limit: np.uint64, chunk: Any) -
         one = keyed.copy()
         one.update(text.encode("utf-8", "surrogatepass"))
         heads += one.digest()[:8]
-    return queries.select(np.flatnonzero(np.frombuffer(bytes(heads), ">u8").astype(np.uint64) <= limit))
+    hashes = np.frombuffer(bytes(heads), ">u8").astype(np.uint64)
+    return joined_queries([queries.select(hashes <= limit)]), hashes[hashes <= limit]  # a view would keep the chunk
 
 
 def joined_queries(parts: list[Queries]) -> Queries:
-    """Tables one after the other; each is let go of as it is copied."""
-    if len(parts) == 1:
-        return parts[0]
+    """Tables one after the other, as copies; each is let go of as it is copied."""
     n_items, sizes = sum(part.n_items for part in parts), np.concatenate([part.sizes for part in parts])
     ids = objects_of([query for part in parts for query in (part.query_ids if part.query_ids is not None else ())])
     labelled = all(part.labels is not None for part in parts)
@@ -365,6 +386,7 @@ def joined_queries(parts: list[Queries]) -> Queries:
         for name in names:
             columns[name].append(part.columns[name])
         end = begin
+    release()
     width = None if shared is not None or vectors[0] is None else np.concatenate(vectors[::-1])
     return Queries(
         scores, offsets_of_sizes(sizes), labels if labelled else None, shared if table else width, ids, None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from cutline._frames import values_of_column, vectors_of_column
 from cutline.errors import InputError
-from cutline.io.gathering import NOWHERE
+from cutline.io.gathering import FEW, NOWHERE, say_single_precision
 from cutline.io.sheets import Sheet, Texts
 from cutline.io.vectors import VectorTable
 from cutline.queries import Queries
@@ -42,6 +42,25 @@ class Lot:
         return replace(self, queries=NO_QUERIES)
 
 
+class Singles:
+    """The different scores of single precision, as long as they are few: beside text files ties with a threshold are
+    then no accident."""
+
+    def __init__(self) -> None:
+        self.rows, self.values = 0, set[float]()
+
+    def see(self, sheet: Sheet, scores: npt.NDArray[np.float64]) -> None:
+        """Look at the scores of some rows."""
+        if len(self.values) <= FEW and sheet.single_precision("score"):
+            self.rows += len(scores)
+            self.values.update(np.unique(scores)[: FEW + 1].tolist())
+
+    def tell(self, source: str) -> None:
+        """Say so where they stayed few."""
+        if self.rows > FEW and len(self.values) <= FEW:
+            say_single_precision(source)
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Reader:
     """How chunks become lots: the roles of the columns, where labels and vectors come from, and which columns are kept,
@@ -52,11 +71,13 @@ class Reader:
     judgments: Judgments | None = None
     vectors: bool | VectorTable = False
     columns: Sequence[str] = ()
+    singles: Singles = field(default_factory=Singles)
 
     def __call__(self, chunk: Chunk) -> Lot:
         """The queries of a chunk."""
         sheet = chunk.piece.sheet(self._roles(chunk), self.form)
         scores = sheet.finite("score")
+        self.singles.see(sheet, scores)
         items = sheet.texts("item_id") if sheet.has("item_id") else None
         if items is not None:
             _refuse_repeats(sheet, chunk.starts, items)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -92,12 +94,19 @@ class Share:
 
     def __post_init__(self) -> None:
         self.per_part = self.total // 16
-        self.held = int(self.total * 0.42)
+        self.held = int(self.total * 0.45)
         self.ids = self.total // 8
 
     def rows(self, per_row: float) -> int:
         """How many rows of a part."""
         return int(min(ROWS, max(1 << 12, self.per_part / max(per_row, 1.0))))
+
+
+def release() -> None:
+    """Give memory that was freed back to the system, where it can be told to: many small tables leave holes."""
+    pa.default_memory_pool().release_unused()
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def fixed_or_wide(kind: Any) -> int:

@@ -26,7 +26,7 @@ from cutline.streaming.parts import Part, Share
 from cutline.streaming.scratch import scratch
 
 Answer = TypeVar("Answer")
-MEMORY = 800 << 20  # bytes, beside what Python and its libraries take: below 1 GiB in all
+MEMORY = 840 << 20  # bytes, beside what Python and its libraries take: below 1 GiB in all
 DELIMITERS = {"csv": ",;\t", "tsv": "\t"}
 
 
@@ -53,8 +53,7 @@ class Stream:
         columns = self.columns if roles is None else [self.roles[role] for role in roles if role in self.roles]
         with closing(self._chunks(columns)) as chunks:
             yield from worked(chunks, work, self.pool)
-        for stamp in self.stamps:
-            stamp.check()
+        self._check()
 
     def settled(self, run: Callable[[], Answer]) -> Answer:
         """Run passes; where one finds that the rows have to be looked at otherwise, do so, and run them again."""
@@ -62,14 +61,20 @@ class Stream:
             try:
                 return run()
             except text.ReparseError:
-                continue
+                self._check()
             except ScatteredError:
+                self._check()
                 self._scatter()
+                self._check()
             except InputError:
-                for stamp in self.stamps:  # a file that is written to meanwhile looks damaged
-                    stamp.check()
+                self._check()  # a file that is written to meanwhile looks damaged
                 raise
         return run()
+
+    def _check(self) -> None:
+        """Refuse files that are others by now."""
+        for stamp in self.stamps:
+            stamp.check()
 
     def _chunks(self, columns: list[str]) -> Generator[Chunk]:
         if self.adjacent is False:
@@ -195,4 +200,11 @@ def _size(source: Source, form: str) -> int:
     written = source.path.stat().st_size
     if form == "parquet":
         return parquet.uncompressed(source, list(parquet.schema_of(source).names))
-    return written * (8 if source.gzipped else 2)
+    return 2 * (max(4 * written, _unpacked(source.path)) if source.gzipped else written)
+
+
+def _unpacked(path: Path) -> int:
+    """What the last four bytes of gzipped data say of its size without: right below 4 GiB."""
+    with path.open("rb") as file:
+        file.seek(-min(4, path.stat().st_size), 2)
+        return int.from_bytes(file.read(4), "little")
