@@ -27,7 +27,7 @@ demo: .venv/.demo ## rank, cut and audit lists of films, plain and diverse; ends
 	@.venv/bin/cutline demo $(ARGS)
 
 test: .venv/.all ## run all tests (ARGS="-k words" for some of them)
-	@$(py) -m pytest -n auto --dist worksteal $(ARGS)
+	@$(py) -m pytest -n auto --dist loadgroup $(ARGS)
 
 check: lint types floors ## lint, types and floors, then all tests
 	@$(MAKE) --no-print-directory test

@@ -26,12 +26,9 @@ def terms() -> dict[str, Any]:
 
 def alone(path: Path) -> Any:
     """The certificate of a file read in chunks, without Spark."""
-    from cutline.streaming import opened
-    from cutline.streaming.calibrating import Terms, calibrate_stream
-    from cutline.streaming.lots import Reader
+    from cutline import streaming
 
-    with opened(path) as stream:
-        return calibrate_stream(stream, Terms(**terms()), Reader(roles=stream.roles, form=stream.form.name)).certificate
+    return streaming.calibrate(path, **terms())
 
 
 def on_spark(spark: Any, path: Path) -> Any:

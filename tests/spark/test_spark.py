@@ -38,7 +38,7 @@ pytestmark = [
 LOSS = cl.FalseDiscovery(cl.Grade(at_least=3))
 GRID = cl.grid(0.95, 0.05, 0.05)
 PARTS = 3
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "scale.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "scale.md"
 FLAGS = ["--alpha", "0.35", "--delta", "0.1", "--good-at-least", "3"]
 
 
