@@ -546,6 +546,16 @@ def test_certificates_and_abstentions_pickle_and_copy(name):
         assert numbers_of(twin) == numbers_of(found)
 
 
+def test_certificates_that_say_the_same_are_equal(tmp_path):
+    found = certificate()
+    found.save(tmp_path / "cert.json")
+    loaded = cl.load(tmp_path / "cert.json")
+    assert loaded == found
+    assert len({loaded, found}) == 1
+    assert found != replace(found, seed=found.seed + 1)
+    assert found != found.seal
+
+
 def test_curves_can_be_kept_too():
     curve = cl.RiskCurve.empty(loss=cl.FalseDiscovery(GRADE), thresholds=FALLING).add(drawn(0))
     twin = pickle.loads(pickle.dumps(curve))

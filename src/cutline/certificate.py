@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 MANY = 100  # items from which on it is odd that all or none are kept
+EXPECTED = 50  # items of which it is odd that less than a tenth are there
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,15 @@ class Findings:
     def seal(self) -> str:
         """SHA-256 of everything else."""
         return seal_of(self._record())
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both say the same, by their seals."""
+        if not isinstance(other, Findings):
+            return NotImplemented
+        return self is other or (type(self) is type(other) and self.seal == other.seal)
+
+    def __hash__(self) -> int:
+        return hash(self.seal)
 
     def apply(self, queries: Queries) -> Slates:
         """Cut the lists of new queries, with the same scoring, rule and comparison as when calibrating."""
@@ -213,13 +223,19 @@ class Findings:
             )
 
     def _warn_of_scale(self, fit: Fit) -> None:
-        """All or none of many items are kept, and calibration kept some: the scores may be on another scale."""
-        share = self.mean_size * self.n_queries / self.n_items
-        if self.abstention is not None or fit.items < MANY or not 0.05 < share < 0.95 or 0 < fit.kept < fit.items:
+        """Far more or far fewer of many items are kept than calibration kept: the scores may be on another scale."""
+        if self.abstention is not None or fit.items < MANY:
+            return
+        share, came = self.mean_size * self.n_queries / self.n_items, fit.kept / fit.items
+        if 0.05 < share < 0.95 and came in (0, 1):
+            kept = f"{'every' if came else 'no'} item of these lists is kept"
+        elif _far_below(came, share, fit.items) or _far_below(1 - came, 1 - share, fit.items):
+            kept = f"{statements.percent(came)} of the items of these lists are kept"
+        else:
             return
         warn(
-            f"{'every' if fit.kept else 'no'} item of these lists is kept, and {share:.0%} were in calibration: are "
-            "the scores on the scale of those that were calibrated?"
+            f"{kept}, and {statements.percent(share)} were in calibration: are the scores on the scale of those that "
+            "were calibrated?"
         )
 
     def _usable_threshold(self) -> float:
@@ -446,6 +462,11 @@ class _Pieces:
             raise CertificateError(
                 f"{self.source} has {role} {_spoken(settings)}, which this cutline cannot build: {problem}"
             ) from None
+
+
+def _far_below(came: float, share: float, items: int) -> bool:
+    """Whether a share is below a tenth of what it was, where enough items for that were to be expected."""
+    return share * items >= EXPECTED and came < share / 10
 
 
 def _named(piece: Any, known: Mapping[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
