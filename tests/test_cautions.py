@@ -700,6 +700,9 @@ def test_scores_on_another_scale_are_noticed_when_lists_are_cut():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         made.apply(queries)
+        long = 20 * int(queries.sizes.max())
+        longer = [np.r_[query.scores, np.zeros(long - len(query))] for query in queries]  # as many kept, of far more
+        made.apply(cl.Queries.from_arrays(np.concatenate(longer), group=[long] * len(queries)))
         made.apply(cl.Queries.from_arrays(queries.scores[:90] * 0.001, group=[90]))  # few items say nothing
 
 

@@ -229,7 +229,9 @@ class Findings:
         share, came = self.mean_size * self.n_queries / self.n_items, fit.kept / fit.items
         if 0.05 < share < 0.95 and came in (0, 1):
             kept = f"{'every' if came else 'no'} item of these lists is kept"
-        elif _far_below(came, share, fit.items) or _far_below(1 - came, 1 - share, fit.items):
+        elif self._far_below(fit, fit.kept, self.mean_size) or self._far_below(
+            fit, fit.items - fit.kept, self.n_items / self.n_queries - self.mean_size
+        ):
             kept = f"{statements.percent(came)} of the items of these lists are kept"
         else:
             return
@@ -237,6 +239,12 @@ class Findings:
             f"{kept}, and {statements.percent(share)} were in calibration: are the scores on the scale of those that "
             "were calibrated?"
         )
+
+    def _far_below(self, fit: Fit, count: int, mean: float) -> bool:
+        """Whether fewer than a tenth are there of so many items a list, by lists and by items: new lists may be longer
+        or shorter. Only where many were to be expected."""
+        expected = min(mean * fit.lists, mean * self.n_queries / self.n_items * fit.items)
+        return expected >= EXPECTED and 10 * count < expected
 
     def _usable_threshold(self) -> float:
         return self.threshold
@@ -462,11 +470,6 @@ class _Pieces:
             raise CertificateError(
                 f"{self.source} has {role} {_spoken(settings)}, which this cutline cannot build: {problem}"
             ) from None
-
-
-def _far_below(came: float, share: float, items: int) -> bool:
-    """Whether a share is below a tenth of what it was, where enough items for that were to be expected."""
-    return share * items >= EXPECTED and came < share / 10
 
 
 def _named(piece: Any, known: Mapping[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
