@@ -22,7 +22,9 @@ from cutline.kernels.walk import UNITS
 from cutline.preferences import win_rates
 from cutline.relevance import Badness
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* no judged item:cutline.errors.CutlineWarning")  # meant here
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(no judged item|among judged items only):cutline.errors.CutlineWarning"
+)  # meant here
 
 SUMS = [Hoeffding(), HoeffdingBentkus(), Convex()]
 MOMENTS = [EmpiricalBernstein(), Normal()]

@@ -27,7 +27,12 @@ from cutline.evidence import Betting, Binomial, Convex, EmpiricalBernstein, Hoef
 
 pytestmark = [  # meant here
     pytest.mark.filterwarnings(f"ignore:.*{words}:cutline.errors.CutlineWarning")
-    for words in ("no judged item", "a size cuts through items of equal score", "are the scores on the scale")
+    for words in (
+        "no judged item",
+        "among judged items only",
+        "a size cuts through items of equal score",
+        "are the scores on the scale",
+    )
 ]
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -19,7 +19,7 @@ from cutline.relevance import RELEVANCES, Badness
 
 pytestmark = [  # meant here
     pytest.mark.filterwarnings(f"ignore:.*{words}:cutline.errors.CutlineWarning")
-    for words in ("no judged item", "a chunk added twice")
+    for words in ("no judged item", "among judged items only", "a chunk added twice")
 ]
 
 NAN = math.nan
