@@ -50,6 +50,33 @@ def test_misses_among_items_that_nobody_judged_are_warned_of_and_are_not_promise
     assert "good items that are not among a query's candidates: they count as neither" in whole.statement()
 
 
+def test_queries_without_a_judged_item_are_not_counted_where_there_are_none():
+    labels = QUERIES.labels.copy()
+    labels[QUERIES.offsets[:-1][QUERIES.sizes > 1]] = np.nan
+    with pytest.warns(CutlineWarning, match=r"^[\d.]+% of the items have no label: misses are counted among judged"):
+        cl.calibrate(replace(QUERIES, labels=labels), loss=MISS, alpha=0.2, delta=0.1, thresholds=GRID[::-1].copy())
+
+
+def test_unjudged_items_that_take_the_places_of_the_best_are_told():
+    labels = np.ones(QUERIES.n_items)
+    labels[QUERIES.offsets[:-1]] = np.nan
+    half = replace(QUERIES, labels=labels)
+    said = (
+        r"^no item is wholly good \(label among the top 1 of its list, ties strict, unjudged items taken to be better\); "
+        r'items without a label are taken .* take the places: unjudged="drop" asks for the best among judged items\. Wh'
+    )
+    with pytest.warns(CutlineWarning, match=said):
+        cl.calibrate(half, loss=cl.FalseDiscovery(cl.TopM(m=1)), alpha=0.3, delta=0.1, thresholds=GRID)
+
+
+def test_scores_that_are_all_equal_are_told():
+    queries = replace(QUERIES, scores=np.zeros(QUERIES.n_items))
+    found = cl.calibrate(queries, loss=LOSS, alpha=0.1, delta=0.1)
+    assert isinstance(found, cl.Abstention)
+    assert "All scores are equal; were the items scored?" in found.statement()
+    assert "begin higher" not in found.statement()
+
+
 def test_lists_that_nobody_judged_are_warned_of_where_they_cost_nothing():
     half = judged_in_part(0.5)
     dropped = cl.FalseDiscovery(cl.Grade(at_least=3, unjudged="drop"))
@@ -87,7 +114,7 @@ def test_most_lists_empty_is_said_in_the_title_the_statement_and_the_audit():
 
 def test_a_curve_whose_lists_hold_nothing_good_is_warned_of():
     curve = cl.RiskCurve.empty(loss=cl.FalseDiscovery(cl.Grade(at_least=99)), thresholds=GRID).add(QUERIES)
-    with pytest.warns(CutlineWarning, match="no item that any threshold keeps is wholly good by Grade"):
+    with pytest.warns(CutlineWarning, match="no item that any threshold keeps is wholly good .label at least"):
         cl.calibrate(curve, alpha=0.3, delta=0.1, evidence=cl.evidence.Convex())
 
 
@@ -663,9 +690,24 @@ def test_scores_on_another_scale_are_noticed_when_lists_are_cut():
         scaled = cl.Queries.from_arrays(queries.scores * factor + (factor > 1), group=queries.sizes)
         with pytest.warns(CutlineWarning, match=kept + r".*on the scale of those that were calibrated\?"):
             made.apply(scaled)
+    nearly = cl.Queries.from_arrays(np.r_[queries.scores * 0.001, 5.0], group=[*queries.sizes, 1])
+    said = rf"^under 0\.1 % of the items of these lists are kept, and {share(made)} were in calibration: are the scores"
+    with pytest.warns(CutlineWarning, match=said):
+        made.apply(nearly)
+    nearly = cl.Queries.from_arrays(np.r_[queries.scores * 1000 + 1, 0.0], group=[*queries.sizes, 1])
+    with pytest.warns(CutlineWarning, match=r"^over 99\.9 % of the items of these lists are kept, and"):
+        made.apply(nearly)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         made.apply(queries)
+        long = 20 * int(queries.sizes.max())
+        longer = [np.r_[query.scores, np.zeros(long - len(query))] for query in queries]  # as many kept, of far more
+        made.apply(cl.Queries.from_arrays(np.concatenate(longer), group=[long] * len(queries)))
+        made.apply(cl.Queries.from_arrays(queries.scores[:90] * 0.001, group=[90]))  # few items say nothing
+
+
+def share(made: cl.Certificate) -> str:
+    return f"{100 * made.mean_size * made.n_queries / made.n_items:.1f} %"
 
 
 def test_a_chunk_that_is_added_twice_is_noticed():

@@ -27,7 +27,12 @@ from cutline.evidence import Betting, Binomial, Convex, EmpiricalBernstein, Hoef
 
 pytestmark = [  # meant here
     pytest.mark.filterwarnings(f"ignore:.*{words}:cutline.errors.CutlineWarning")
-    for words in ("no judged item", "a size cuts through items of equal score", "are the scores on the scale")
+    for words in (
+        "no judged item",
+        "among judged items only",
+        "a size cuts through items of equal score",
+        "are the scores on the scale",
+    )
 ]
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -544,6 +549,16 @@ def test_certificates_and_abstentions_pickle_and_copy(name):
     found = EVERY_KIND[name]()
     for twin in (pickle.loads(pickle.dumps(found)), copy.copy(found), copy.deepcopy(found)):
         assert numbers_of(twin) == numbers_of(found)
+
+
+def test_certificates_that_say_the_same_are_equal(tmp_path):
+    found = certificate()
+    found.save(tmp_path / "cert.json")
+    loaded = cl.load(tmp_path / "cert.json")
+    assert loaded == found
+    assert len({loaded, found}) == 1
+    assert found != replace(found, seed=found.seed + 1)
+    assert found != found.seal
 
 
 def test_curves_can_be_kept_too():

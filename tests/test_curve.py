@@ -20,7 +20,12 @@ from cutline.kernels import walk as kernel
 
 pytestmark = [  # meant here
     pytest.mark.filterwarnings(f"ignore:.*{words}:cutline.errors.CutlineWarning")
-    for words in ("no judged item", "a chunk added twice", "a size cuts through items of equal score")
+    for words in (
+        "no judged item",
+        "among judged items only",
+        "a chunk added twice",
+        "a size cuts through items of equal score",
+    )
 ]
 
 LOSS = cl.FalseDiscovery(cl.Grade(1))

@@ -433,6 +433,15 @@ def test_numbers_that_are_missing_stay_null_where_null_is_not_nan():
     assert back["price"].null_count() == 1
 
 
+@pytest.mark.parametrize("kind", [lambda table: table.to_batches()[0], lambda table: table.to_reader()])
+def test_whatever_hands_over_rows_as_arrow_does_is_a_frame(kind):
+    table = pa.table({"qid": ["a", "a", "b"], "docno": ["x", "y", "x"], "score": [0.5, 0.25, 1.0], "label": [1, 0, 2]})
+    queries = Queries.from_frame(kind(table))
+    assert queries.scores.tolist() == [0.5, 0.25, 1.0]
+    assert queries.labels.tolist() == [1.0, 0.0, 2.0]
+    assert queries.query_ids.tolist() == ["a", "b"]
+
+
 def test_two_columns_of_one_name_are_refused():
     with pytest.raises(InputError, match="frame"):
         Queries.from_frame(pd.DataFrame([["a", 1, 2]], columns=["qid", "score", "score"]))

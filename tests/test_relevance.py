@@ -19,7 +19,7 @@ from cutline.relevance import RELEVANCES, Badness
 
 pytestmark = [  # meant here
     pytest.mark.filterwarnings(f"ignore:.*{words}:cutline.errors.CutlineWarning")
-    for words in ("no judged item", "a chunk added twice")
+    for words in ("no judged item", "among judged items only", "a chunk added twice")
 ]
 
 NAN = math.nan
@@ -182,7 +182,7 @@ def test_a_chunk_that_nobody_judged_is_one_and_a_whole_table_is_refused(kind, un
     loss = cl.FalseDiscovery(kind(unjudged))
     convex = {"alpha": 0.3, "delta": 0.1, "evidence": cl.evidence.Convex()}
     curve = cl.RiskCurve.empty(loss=loss, thresholds=[0.5]).add(nothing)
-    refused = r"no labels at all: every label is missing; do the ids of scores and labels match"
+    refused = r"no labels at all: every label is missing; is the column of labels filled, and do the ids of scores and labels match"
     with pytest.raises(InputError, match=refused):
         cl.calibrate(curve.add(nothing), **convex)
     assert cl.calibrate(curve.add(some), **convex).n_queries == 2

@@ -14,7 +14,9 @@ import cutline as cl
 from cutline.errors import InputError
 from cutline.evidence import Convex
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* no judged item:cutline.errors.CutlineWarning")  # meant here
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*(no judged item|among judged items only):cutline.errors.CutlineWarning"
+)  # meant here
 
 SIMULATED = cl.datasets.Simulator(n_items=(3, 12), share_unjudged=0.1)
 QUERIES, SHORT = SIMULATED.draw(160, rng=0), replace(SIMULATED, n_items=(2, 5)).draw(160, rng=0)

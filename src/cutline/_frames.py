@@ -68,7 +68,7 @@ def vectors_of_column(name: str, column: Any) -> Array:
 
 def _eager(frame: Any) -> nw.DataFrame[Any]:
     try:
-        known = nw.from_native(frame)
+        known = _known(frame)
         eager = known.collect() if isinstance(known, nw.LazyFrame) else known
         names = eager.columns
     except (TypeError, AttributeError):
@@ -87,6 +87,17 @@ def _eager(frame: Any) -> nw.DataFrame[Any]:
         if names.count(name) > 1:
             raise InputError(f"frame has two columns named {name!r}; rename or drop one of them")
     return cast("nw.DataFrame[Any]", eager)
+
+
+def _known(frame: Any) -> Any:
+    """The frame as narwhals knows it; or what hands over rows as Arrow does, as a RecordBatchReader."""
+    known: Any = nw.from_native(frame, pass_through=True)
+    if known is frame and not isinstance(frame, nw.DataFrame | nw.LazyFrame) and hasattr(frame, "__arrow_c_stream__"):
+        try:
+            return cast("Any", nw).from_arrow(frame, backend="pyarrow")
+        except ValueError:  # one column, and no rows of several
+            raise TypeError from None
+    return nw.from_native(known)
 
 
 def _names_of_index(frame: nw.DataFrame[Any]) -> list[str]:

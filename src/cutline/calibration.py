@@ -225,7 +225,7 @@ def _conclude(trail: _Trail, settings: dict[str, Any], farthest: int | None, tes
         return Abstention(**found, refusal=_refusal_of_shares(trail, settings))
     first_losses = losses[-1] if ordered else None
     turned = _turned_around(search, found["risk_given_nonempty"] or 0.0, settings["alpha"])
-    refusal = _refusal(settings, found["risk"], float(bounds[-1]), first_losses, everything, search.sample, turned)
+    refusal = _refusal(settings, found["risk"], float(bounds[-1]), first_losses, everything, search, turned)
     return Abstention(**found, refusal=refusal)
 
 
@@ -261,7 +261,7 @@ def _refusal(
     bound: float,
     losses: Floats | None,
     everything: bool,
-    sample: int,
+    search: Search,
     turned: bool,
 ) -> Refusal:
     """Why the walk never began, and what would help."""
@@ -270,15 +270,22 @@ def _refusal(
         reason = f"At the very first threshold the upper bound on the risk is {bound:.4g}, above alpha = {alpha:g}."
     else:
         reason = f"The very first threshold has a risk of {risk:.4g} on these queries, not below alpha = {alpha:g}."
-    if everything:
+    if _all_equal(search):
+        reason += " All scores are equal; were the items scored?"
+    elif everything:
         reason += (
             " Every item is kept there already: let the thresholds begin higher, within the range of the scores, and "
             "calibrate on new queries."
         )
     if turned:
         reason += " Kept whole, the lists would be better than that: is a higher score a better item?"
-    needed = _needed(settings, risk, losses, delta=settings["delta"], sample=sample)
+    needed = _needed(settings, risk, losses, delta=settings["delta"], sample=search.sample)
     return Refusal(reason=reason, smallest_alpha=bound if bound < 1 else None, queries_needed=needed)
+
+
+def _all_equal(search: Search) -> bool:
+    """Whether no item scores above another."""
+    return search.lists is not None and bool(search.lists.scores.min() == search.lists.scores.max())
 
 
 def _turned_around(search: Search, risk: float, alpha: float) -> bool:

@@ -54,8 +54,9 @@ class Cautions:
         share = self.unjudged / self.items
         unknown = f"{self.blank:,} of {self.queries:,} queries have no judged item"
         if type(loss) is Miss:
+            also = f", and {unknown}" if self.blank else ""
             warn(
-                f"{share:.1%} of the items have no label, and {unknown}: misses are counted among judged items only, "
+                f"{share:.1%} of the items have no label{also}: misses are counted among judged items only, "
                 "so good items that nobody judged may be missed unseen"
             )
         elif not dropped and 0.01 * self.queries < self.blank < self.queries:

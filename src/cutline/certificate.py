@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 MANY = 100  # items from which on it is odd that all or none are kept
+EXPECTED = 50  # items of which it is odd that less than a tenth are there
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,15 @@ class Findings:
     def seal(self) -> str:
         """SHA-256 of everything else."""
         return seal_of(self._record())
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both say the same, by their seals."""
+        if not isinstance(other, Findings):
+            return NotImplemented
+        return self is other or (type(self) is type(other) and self.seal == other.seal)
+
+    def __hash__(self) -> int:
+        return hash(self.seal)
 
     def apply(self, queries: Queries) -> Slates:
         """Cut the lists of new queries, with the same scoring, rule and comparison as when calibrating."""
@@ -213,14 +223,28 @@ class Findings:
             )
 
     def _warn_of_scale(self, fit: Fit) -> None:
-        """All or none of many items are kept, and calibration kept some: the scores may be on another scale."""
-        share = self.mean_size * self.n_queries / self.n_items
-        if self.abstention is not None or fit.items < MANY or not 0.05 < share < 0.95 or 0 < fit.kept < fit.items:
+        """Far more or far fewer of many items are kept than calibration kept: the scores may be on another scale."""
+        if self.abstention is not None or fit.items < MANY:
+            return
+        share, came = self.mean_size * self.n_queries / self.n_items, fit.kept / fit.items
+        if 0.05 < share < 0.95 and came in (0, 1):
+            kept = f"{'every' if came else 'no'} item of these lists is kept"
+        elif self._far_below(fit, fit.kept, self.mean_size) or self._far_below(
+            fit, fit.items - fit.kept, self.n_items / self.n_queries - self.mean_size
+        ):
+            kept = f"{statements.percent(came)} of the items of these lists are kept"
+        else:
             return
         warn(
-            f"{'every' if fit.kept else 'no'} item of these lists is kept, and {share:.0%} were in calibration: are "
-            "the scores on the scale of those that were calibrated?"
+            f"{kept}, and {statements.percent(share)} were in calibration: are the scores on the scale of those that "
+            "were calibrated?"
         )
+
+    def _far_below(self, fit: Fit, count: int, mean: float) -> bool:
+        """Whether fewer than a tenth are there of so many items a list, by lists and by items: new lists may be longer
+        or shorter. Only where many were to be expected."""
+        expected = min(mean * fit.lists, mean * self.n_queries / self.n_items * fit.items)
+        return expected >= EXPECTED and 10 * count < expected
 
     def _usable_threshold(self) -> float:
         return self.threshold

@@ -188,7 +188,8 @@ def check_judged(n_judged: int) -> None:
     """At least one label, or the ids of scores and labels did not match."""
     if not n_judged:
         raise InputError(
-            "queries have no labels at all: every label is missing; do the ids of scores and labels match?"
+            "queries have no labels at all: every label is missing; is the column of labels filled, and do the ids "
+            "of scores and labels match?"
         )
 
 

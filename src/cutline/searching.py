@@ -29,8 +29,10 @@ from cutline.errors import InputError, warn
 from cutline.evidence import Betting, EmpiricalBernstein, Evidence
 from cutline.losses import Loss
 from cutline.preferences import Scoring
+from cutline.relevance import TopM
 from cutline.sequence import FixedSequence, TestingOrder, describe
 from cutline.sets import SetRule
+from cutline.statements import goodness
 from cutline.walks import ExactWalk, walk_of
 
 if TYPE_CHECKING:
@@ -225,14 +227,19 @@ def _check_exact(word: str, lists: Lists, evidence: Evidence, sequence: TestingO
 def _warn_of_no_good(lists: Lists) -> None:
     codes = lists.badness.codes
     if len(codes) and not (bool((codes[:4096] == 0).any()) or bool((codes == 0).any())):
-        _say_no_good("no item", lists.loss)
+        _say_no_good("no item", lists.loss, unjudged=lists.badness.unjudged > 0)
 
 
-def _say_no_good(none: str, loss: Loss) -> None:
-    warn(
-        f"{none} is wholly good by {loss.relevance!r}; is that the scale of the labels? What is certified will be "
-        "lists that are empty or bad"
-    )
+def _say_no_good(none: str, loss: Loss, *, unjudged: bool) -> None:
+    relevance = loss.relevance
+    if type(relevance) is TopM and unjudged and relevance.unjudged == "bad":
+        why = (
+            "items without a label are taken to be better than all judged ones, and take the places: "
+            'unjudged="drop" asks for the best among judged items.'
+        )
+    else:
+        why = "is that the scale of the labels?"
+    warn(f"{none} is wholly good ({goodness(relevance)}); {why} What is certified will be lists that are empty or bad")
 
 
 def _warn_of_no_good_in(curve: RiskCurve) -> None:
@@ -241,7 +248,7 @@ def _warn_of_no_good_in(curve: RiskCurve) -> None:
 
     row = curve.sums[int(np.argmax(curve.sums[:, CHOSEN]))]
     if 0 < row[JUDGED] <= MOST_SUMMED and int(row[BAD]) == unit_losses(int(row[JUDGED])):
-        _say_no_good("no item that any threshold keeps", curve.loss)
+        _say_no_good("no item that any threshold keeps", curve.loss, unjudged=curve.n_judged < curve.n_items)
 
 
 def sample_size(n_queries: int) -> int:

@@ -237,6 +237,60 @@ def test_what_may_not_be_read_or_written_is_refused(folder):
     assert refused(ended, "Permission denied")
 
 
+def test_the_scores_are_not_their_own_judgments(folder):
+    path = files.write(folder / "s.csv", files.SMALL)
+    (folder / "link.csv").symlink_to(path)
+    for labels in (path, folder / "link.csv"):
+        words = "--labels names the file of scores itself", "leave --labels out where the scores have a label column"
+        assert refused(calibrate(path, "--labels", labels), *words)
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--score-column", "label", "--label-column", "label"), "'label' was given to --score-column and --label-col"),
+        (("--item-column", "q", "--query-column", "q"), "'q' was given to --query-column and --item-column"),
+        (("--score-column", "v", "--vectors", "v", "--diverse", 2), "'v' was given to --score-column and --vectors"),
+    ],
+)
+def test_a_column_is_given_one_role(folder, flags, words):
+    assert refused(calibrate(files.write(folder / "s.csv", files.SMALL), *flags), words)
+
+
+def test_a_column_without_labels_is_named(folder):
+    head, *rows = files.SMALL.splitlines()
+    path = files.write(folder / "s.csv", "\n".join([head, *(f"{row.rsplit(',', 2)[0]},,x" for row in rows), ""]))
+    assert refused(
+        calibrate(path), "s.csv: the column 'label' has no labels, every one is missing; fill it", "--labels"
+    )
+
+
+def test_unjudged_items_that_are_refused_are_told_in_flags(folder):
+    path = files.write(folder / "s.csv", files.SMALL.replace("0.1,2,", "0.1,,"))
+    assert refused(calibrate(path, "--unjudged", "error"), "choose --unjudged bad or --unjudged drop")
+
+
+def test_true_and_false_are_labels_and_numbers_beside_them_are_not(folder):
+    mixed = files.SMALL.replace(",3,phone", ",True,phone")
+    assert bad(folder, "b.csv", mixed, "b.csv, line 2: the label is the text 'True'; write 1 and 0")
+    truths = mixed.replace(",0,", ",False,").replace(",2,d", ",True,d")
+    assert bad(folder, "c.csv", truths.replace("0.7,1", "high,1"), "c.csv, line 4: the score is the text 'high'")
+    assert bad(folder, "d.csv", truths.replace("0.9", "True"), "d.csv, line 2: the score is the text 'True'")
+
+
+def test_a_certificate_and_scores_that_were_swapped_are_told_apart(folder):
+    certificate = certified(folder)
+    words = "a.run is no certificate", "CERT comes first, then SCORES; were the two swapped?"
+    assert refused(shell("apply", folder / "a.run", certificate, "-o", folder / "o.run"), *words)
+    assert refused(shell("audit", folder / "a.run", certificate, "--labels", folder / "a.qrels"), *words)
+
+
+def test_dictionaries_are_sent_to_python(folder):
+    assert bad(
+        folder, "s.json", "{}", "unknown ending '.json'", "{query: {item: score}} goes through Queries.from_dict"
+    )
+
+
 def test_the_output_is_never_the_input(folder):
     path = files.write(folder / "s.csv", files.SMALL)
     before = path.read_bytes()
@@ -270,6 +324,7 @@ def certified(folder: Path) -> Path:
         (("--loss", "miss", "--thresholds", "0.9,0.1"), ("--thresholds must rise strictly",)),
         (("--evidence", "bayes"), ("'bayes'", "betting", "wsr", "convex", "hoeffding-bentkus", "normal")),
         (("--good-top", "5"), ("--good-at-least", "--good-top", "got both")),
+        (("--diverse", "0"), ("--diverse must be a whole number of at least 1, got 0",)),
         (("--max-size", "0"), ("--max-size must be a whole number of at least 1",)),
         (("--min-size", "5", "--max-size", "3"), ("at most max_size",)),
         (("--scale", "2"), ("--scale belongs to --scoring win-rate",)),

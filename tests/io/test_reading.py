@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.cli.shell import shell
 from tests.io import files
 
 import cutline as cl
@@ -209,6 +211,30 @@ def test_numbers_beside_the_roles_are_numbers_but_those_with_leading_zeros_stay_
 def test_an_empty_label_is_an_unjudged_item(tmp_path):
     path = files.write(tmp_path / "t.csv", "query_id,score,label\nq,1,\nq,2,3\n")
     np.testing.assert_array_equal(cl.io.read_queries(path).labels, [np.nan, 3])
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz"])
+@pytest.mark.parametrize("yes", ["True", "true", '"True"'])
+def test_true_and_false_are_1_and_0_as_in_parquet(tmp_path, ending, yes):
+    labels = [yes, yes.replace("rue", "alse").replace("T", "F").replace("t", "f"), ""]
+    text = "query_id,item_id,score,label\n" + "".join(f"q,{n},0.5,{label}\n" for n, label in enumerate(labels))
+    path = files.write(tmp_path / f"a.{ending}", text.replace(",", "\t") if "tsv" in ending else text)
+    assert cl.io.read_queries(path).labels.tolist() == pytest.approx([1.0, 0.0, math.nan], nan_ok=True)
+
+
+def test_true_and_false_are_read_in_chunks_too(tmp_path):
+    queries = cl.datasets.simulate(400, rng=0)
+    frame = queries.to_frame("pandas")
+    frame["label"] = frame["label"] >= 3
+    (tmp_path / "truths").mkdir()
+    half = int(queries.offsets[200])
+    frame[:half].to_csv(tmp_path / "truths" / "1.csv", index=False)
+    frame[half:].to_csv(tmp_path / "truths" / "2.csv", index=False)
+    frame.assign(label=frame["label"].astype(int)).to_csv(tmp_path / "numbers.csv", index=False)
+    told = ("--alpha", "0.4", "--delta", "0.1", "--good-at-least", "1", "--json")
+    chunks, whole = (shell("calibrate", tmp_path / name, *told).json for name in ("truths", "numbers.csv"))
+    assert "in chunks" in chunks["read"]
+    assert chunks["seal"] == whole["seal"]
 
 
 def test_vectors_come_from_lists_in_parquet_and_json(tmp_path):

@@ -12,12 +12,19 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     import os
     import sys
 
+    from cutline.cli.encoding import PLAINLY
+
     if sys.stdout is None or sys.stderr is None:  # closed by the shell
         nowhere = open(os.devnull, "w")  # noqa: PTH123, SIM115
         sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that knows no ≥ shows a question mark
-    from cutline.cli.app import run
+            stream.reconfigure(errors=PLAINLY)  # a terminal that knows no ≥ shows >=
+    try:
+        from cutline.cli.app import run
 
-    sys.exit(run(arguments))
+        code = run(arguments)
+    except KeyboardInterrupt:  # before there was a command
+        sys.stderr.write("cutline: interrupted\n")
+        code = 130
+    sys.exit(code)

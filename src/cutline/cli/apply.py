@@ -10,6 +10,7 @@ import typer
 from cutline.cli import options
 from cutline.cli.console import noted, say, say_json, working
 from cutline.cli.flags import ScoreFiles
+from cutline.cli.inputs import certificate_of
 
 
 def apply(
@@ -30,13 +31,12 @@ def apply(
 
     Cut lists with a certificate. The chosen rows are written, best first, with their rank; every column comes along.
     """
-    from cutline.certificate import load
     from cutline.cutting import scores_of
     from cutline.io.writing import cut_rows, format_for_output, write_sheet
     from cutline.preferences import WinRate
 
     with noted() as notes:
-        found, inputs = load(certificate), files.inputs()
+        found, inputs = certificate_of(certificate, files.scores), files.inputs()
         form = format_for_output(output, [certificate, *inputs.paths], keep_all=keep_all)
         if inputs.in_chunks:
             from cutline.cli import streams

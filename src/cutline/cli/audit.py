@@ -11,6 +11,7 @@ import typer
 from cutline.cli import options
 from cutline.cli.console import as_json, noted, say, say_json, working
 from cutline.cli.flags import JudgedFiles, check_output
+from cutline.cli.inputs import certificate_of
 from cutline.cli.reporting import Reported
 
 if TYPE_CHECKING:
@@ -39,10 +40,9 @@ def audit(
     """
     from cutline._files import write_whole
     from cutline.auditing import audit as look
-    from cutline.certificate import load
 
     with noted() as notes:
-        found, inputs = load(certificate), files.inputs()
+        found, inputs = certificate_of(certificate, files.scores), files.inputs()
         if output is not None:
             check_output(output, inputs, certificate)
         reported.check(inputs, certificate, output)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, TextIO
 
+from cutline.cli.encoding import PLAINLY
 from cutline.cli.wording import as_flags
 from cutline.errors import CutlineWarning
 
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from cutline.rankers import Epoch
 
 Progress = Callable[[int], None]
+USUAL = 80  # columns of a terminal that does not say how many it has
+_HEAD = re.compile(r" *- | {2,}(?=\S)(?:\S+ )*\S+ {2,}| +")
 PIPED = 100  # columns where no terminal says how many it has
 
 
@@ -37,7 +42,8 @@ def _to_stderr(line: str) -> None:
     from cutline.io.sheets import visible
 
     encoding = sys.stderr.encoding or "utf-8"
-    sys.stderr.write(visible(line).encode(encoding, "replace").decode(encoding) + "\n")
+    said = visible(line).encode(encoding, PLAINLY).decode(encoding)
+    sys.stderr.write("\n".join(wrapped(said, width_of(sys.stderr))) + "\n")
 
 
 @contextmanager
@@ -64,11 +70,35 @@ def say(*parts: Any) -> None:
     console = _console()
     for part in parts:
         if isinstance(part, str):
-            console.print(
-                "\n".join(map(visible, as_flags(part).split("\n"))), markup=False, highlight=False, soft_wrap=True
-            )
+            width = width_of(sys.stdout)
+            lines = [short for line in as_flags(part).split("\n") for short in wrapped(visible(line), width)]
+            console.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
         else:
             console.print(part)
+
+
+def width_of(stream: TextIO) -> int | None:
+    """How many columns a terminal has; None for what is none."""
+    if not stream.isatty():
+        return None
+    try:
+        said = int(os.environ.get("COLUMNS", "0"))
+        return said if said > 0 else os.get_terminal_size(stream.fileno()).columns or USUAL
+    except (OSError, ValueError):
+        return USUAL
+
+
+def wrapped(line: str, width: int | None) -> list[str]:
+    """A line as several that break between words; what goes on stands below what is said, not below its name."""
+    if width is None or len(line) <= width:
+        return [line]
+    head = _HEAD.match(line)
+    room = len(head[0]) if head is not None else 0
+    later = " " * (room if room <= width * 3 // 5 else 2)
+    return wrap(
+        line, width, subsequent_indent=later, expand_tabs=False, replace_whitespace=False, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def _console() -> Any:

@@ -11,9 +11,31 @@ from cutline.cli.console import progress_of, working
 from cutline.errors import InputError
 
 if TYPE_CHECKING:
+    from cutline.certificate import Abstention, Certificate
     from cutline.io.gathering import Gathered
     from cutline.io.sheets import Sheet
     from cutline.io.vectors import VectorTable
+
+
+def certificate_of(path: Path, scores: Path) -> Certificate | Abstention:
+    """The certificate of a command, which comes before the scores."""
+    from cutline.certificate import load
+
+    if _is_certificate(scores) and not _is_certificate(path):
+        raise InputError(
+            f"{path} is no certificate, and {scores} is one: CERT comes first, then SCORES; were the two swapped?"
+        )
+    return load(path)
+
+
+def _is_certificate(path: Path) -> bool:
+    """Whether a file begins as a certificate does."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(200)
+    except OSError:
+        return False
+    return head.lstrip().startswith(b"{") and b'"schema"' in head and b'"cutline"' in head
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +51,31 @@ class Inputs:
     labels_format: str | None = None
     vectors: str | None = None  # a column, or a file
     memory: int | None = None  # bytes
+
+    def __post_init__(self) -> None:
+        self._check_labels()
+        self._check_columns()
+
+    def _check_labels(self) -> None:
+        """Judgments in a file of their own are in another one than the scores."""
+        if self.labels is not None and self.labels.resolve() == self.scores.resolve():
+            raise InputError(
+                f"--labels names the file of scores itself, {self.labels}; leave --labels out where the scores have a "
+                "label column, or name a file of judgments"
+            )
+
+    def _check_columns(self) -> None:
+        """One column plays one role; that of the labels may be in another file."""
+        from cutline._columns import flag_of
+
+        given: dict[str, str] = {}
+        told = {role: name for role, name in self.columns.items() if role != "label" or self.labels is None}
+        if self.vectors is not None and self._vector_file is None:
+            told["vector"] = self.vectors
+        for role, name in told.items():
+            if name in given:
+                raise InputError(f"{name!r} was given to {given[name]} and {flag_of(role)}; name a column for each")
+            given[name] = flag_of(role)
 
     @property
     def paths(self) -> list[Path]:
@@ -91,7 +138,13 @@ class Inputs:
             if not sheet.has("label"):
                 raise InputError(f"{sheet.source} has no labels; name a file of judgments with --labels QRELS")
             with working("Looking at the rows"):
-                return gather(sheet, columns=by, vectors=table)
+                found = gather(sheet, columns=by, vectors=table)
+            if not found.judged:
+                raise InputError(
+                    f"{sheet.source}: the column {sheet.roles['label']!r} has no labels, every one is missing; fill "
+                    "it, or name a file of judgments with --labels QRELS"
+                )
+            return found
         judgments = self.judgments(self.labels)
         with working("Looking up the labels"):
             return gather(sheet, judgments, columns=by, vectors=table)

@@ -265,6 +265,8 @@ def sets_of(
         return Threshold(min_size=min_size, max_size=max_size)
     if min_size or max_size is not None:
         raise InputError("--diverse M says how long lists may be; leave --min-size and --max-size out")
+    if diverse < 1:
+        raise InputError(f"--diverse must be a whole number of at least 1, got {diverse}")
     return DiverseSets(max_size=diverse, distance=distance, strategy=strategy)
 
 

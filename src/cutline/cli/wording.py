@@ -12,6 +12,7 @@ _SAID = (
     ("cl.evidence.Convex()", "--evidence convex"),
     ("sequence=cl.Fallback()", "--sequence fallback"),
     ("cl.WinRate()", "--scoring win-rate"),
+    ('unjudged="bad"', "--unjudged bad"),
     ('unjudged="drop"', "--unjudged drop"),
     ("pass vectors=, a column of lists or a file", "name a column of lists, or a file, with --vectors"),
     ("pass vectors=", "name a column with --vectors"),

@@ -20,6 +20,7 @@ from cutline.io.tables import kept_columns, roles_of
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|infinity|nan)", re.IGNORECASE)
 NOTHING = ("", "NA", "N/A", "NaN", "nan", "NULL", "null", "None")
+TRUE, FALSE = ("True", "true", "TRUE"), ("False", "false", "FALSE")
 LINE_END = 10
 _WHOLE = r"^-?(0|[1-9][0-9]{0,17})$"
 _DECIMAL = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
@@ -65,6 +66,7 @@ class Layout:
     delimiter: str
     header: bool = True
     quoted: bool = True
+    truths: bool = False  # labels are True and False
 
 
 def _read(source: Source, wish: Wish, delimiters: str, name: str) -> Sheet:
@@ -85,6 +87,23 @@ def _read(source: Source, wish: Wish, delimiters: str, name: str) -> Sheet:
 
 
 def _parsed(source: Source, layout: Layout, kept: list[str], roles: dict[str, str]) -> tuple[Table, Layout]:
+    """The table, and the layout that was right, which is that of truth values where labels are these."""
+    try:
+        return _parsed_as(source, layout, kept, roles)
+    except ArrowError as error:
+        if not says_truth(error, layout, roles):
+            diagnose(source, layout, roles, error)
+        return _parsed(source, replace(layout, truths=True), kept, roles)
+
+
+def says_truth(error: Exception, layout: Layout, roles: dict[str, str]) -> bool:
+    """Whether what is no number is True or False, in a file where labels might be these."""
+    return (
+        not layout.truths and "label" in roles and re.search(r"'(true|false)'", str(error), re.IGNORECASE) is not None
+    )
+
+
+def _parsed_as(source: Source, layout: Layout, kept: list[str], roles: dict[str, str]) -> tuple[Table, Layout]:
     """The table, and the layout that was right. Between tabs quotation marks mean themselves, as long as every line
     then has its cells; anywhere else one that is missing would swallow lines, and so these are counted."""
     if layout.delimiter == "\t":
@@ -96,11 +115,8 @@ def _parsed(source: Source, layout: Layout, kept: list[str], roles: dict[str, st
             pass
         else:
             return unquoted(table), literal
-    try:
-        text = source.whole()
-        table = _table(pa.BufferReader(text), layout, kept, roles)
-    except ArrowError as error:
-        diagnose(source, layout, roles, error)
+    text = source.whole()
+    table = _table(pa.BufferReader(text), layout, kept, roles)
     if lines_in(text) > table.num_rows + layout.header:
         tell_of_long_cells(source, layout, roles)
     return table, layout
@@ -113,7 +129,8 @@ def _table(file: Stream, layout: Layout, kept: list[str], roles: dict[str, str])
 
 def parsing(layout: Layout, kept: list[str], roles: dict[str, str]) -> dict[str, Any]:
     """How Arrow is to parse: scores and labels as numbers, everything else as text."""
-    numbers = {roles[role] for role in ("score", "label") if role in roles}
+    kinds = {"score": pa.float64(), "label": pa.bool_() if layout.truths else pa.float64()}
+    told = {roles[role]: kind for role, kind in kinds.items() if role in roles}
     return {
         "read_options": pacsv.ReadOptions(block_size=BLOCK, column_names=None if layout.header else layout.names),
         "parse_options": pacsv.ParseOptions(
@@ -121,8 +138,10 @@ def parsing(layout: Layout, kept: list[str], roles: dict[str, str]) -> dict[str,
         ),
         "convert_options": pacsv.ConvertOptions(
             include_columns=kept,
-            column_types={column: pa.float64() if column in numbers else pa.string() for column in kept},
+            column_types={column: told.get(column, pa.string()) for column in kept},
             null_values=list(NOTHING),
+            true_values=[*TRUE, "1"],
+            false_values=[*FALSE, "0"],
             strings_can_be_null=False,
         ),
     }
@@ -237,6 +256,8 @@ def diagnose(source: Source, layout: Layout, roles: dict[str, str], error: Excep
     """Find the line that could not be read, the slow way."""
     names = layout.names
     numeric = [(role, names.index(roles[role])) for role in ("score", "label") if role in roles]
+    truth: tuple[int, str] | None = None
+    numbers = False
     with reading(source):
         try:
             for line, cells in _records(source, layout):
@@ -245,7 +266,14 @@ def diagnose(source: Source, layout: Layout, roles: dict[str, str], error: Excep
                         f"{source.name}, line {line}: {_counted(len(cells))}, and the first line has {len(names)}"
                     )
                 for role, place in numeric:
-                    refuse_text(f"{source.name}, line {line}", role, cells[place])
+                    cell = cells[place]
+                    if role == "label" and cell in (*TRUE, *FALSE):
+                        truth = truth or (line, cell)
+                        continue
+                    refuse_text(f"{source.name}, line {line}", role, cell)
+                    numbers = numbers or (role == "label" and cell not in (*NOTHING, "0", "1"))
+                if truth and numbers:  # one or the other
+                    refuse_text(f"{source.name}, line {truth[0]}", "label", truth[1])
         except csv.Error as problem:
             raise InputError(f"{source.name} cannot be read: {problem}; is a quotation mark missing?") from None
     raise InputError(f"{source.name} cannot be read: {told(error)}") from None

@@ -48,6 +48,9 @@ KNOWN = {suffix: each for each in FORMATS.values() for suffix in each.suffixes}
 SNIFFED = ".txt"
 
 
+DICTIONARIES = "; a dictionary {query: {item: score}} goes through Queries.from_dicts in Python"
+
+
 def format_named(name: str) -> Format:
     """The form with this name."""
     if name not in FORMATS:
@@ -71,7 +74,7 @@ def format_to_read(source: Source, name: str | None, *, flag: str, judgments: bo
     if known is None and suffix != SNIFFED:
         raise InputError(
             f"{source.name}: {_unknown(suffix)}; known are {' '.join(KNOWN)} and {SNIFFED}, each also with .gz; "
-            f"or say {flag}, one of {', '.join(FORMATS)}"
+            f"or say {flag}, one of {', '.join(FORMATS)}{DICTIONARIES if suffix == '.json' else ''}"
         )
     if known is None or (judgments and known.name in ("csv", "tsv")):
         with reading(source):

@@ -57,7 +57,7 @@ class Stream:
 
     def settled(self, run: Callable[[], Answer]) -> Answer:
         """Run passes; where one finds that the rows have to be looked at otherwise, do so, and run them again."""
-        for _ in range(2 + len(self.cells)):
+        for _ in range(2 + 2 * len(self.cells)):
             try:
                 return run()
             except text.ReparseError:

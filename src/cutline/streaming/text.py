@@ -18,6 +18,7 @@ from cutline.io.delimited import (
     layout_of,
     parsing,
     place_of_record,
+    says_truth,
     tell_of_long_cells,
     unquoted,
 )
@@ -51,6 +52,9 @@ class Cells:
                     rows += table.num_rows
                     yield unquoted(table) if layout.delimiter == "\t" and not layout.quoted else table
         except ArrowError as error:
+            if says_truth(error, layout, roles):
+                self.layout = replace(layout, truths=True)
+                raise ReparseError from None
             if layout.quoted:
                 diagnose(self.source, layout, roles, error)
             self.layout = replace(layout, quoted=True)
