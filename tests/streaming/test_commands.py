@@ -15,6 +15,8 @@ from tests.cli.shell import Ended, refused, shell
 from tests.streaming.worlds import csv, parquet, scattered, table
 
 import cutline as cl
+from cutline import streaming
+from cutline.errors import InputError
 
 PROMISE = ("--alpha", "0.35", "--delta", "0.1", "--good-at-least", "3")
 CHUNKS = ("--memory", "32M")
@@ -149,6 +151,25 @@ def test_folders_and_patterns_that_hold_nothing_are_refused(tmp_path):
     parquet(tmp_path / "b.parquet", table(5))
     assert refused(shell("calibrate", tmp_path, *PROMISE), "is not read in chunks")
     assert refused(shell("calibrate", tmp_path / "b.parquet", *PROMISE, "--memory", "much"), "not a size")
+
+
+@pytest.mark.parametrize("name", ["", "p*.parquet"])
+def test_no_file_of_a_folder_or_a_pattern_is_written_over(folder, tmp_path, name):
+    first = parquet(tmp_path / "p0.parquet", table(200))
+    parquet(tmp_path / "p1.parquet", table(50, seed=1).slice(0, 0))
+    before, scores = first.read_bytes(), tmp_path / name
+    for command in (
+        ("apply", folder / "cert.json", scores, "-o", first),
+        ("calibrate", scores, *PROMISE, "-o", first),
+        ("calibrate", scores, *PROMISE, "--report", first),
+        ("audit", folder / "cert.json", scores, "-o", first),
+        ("audit", folder / "cert.json", scores, "--report", first),
+    ):
+        assert refused(shell(*command), "p0.parquet is the input; write to another file")
+    assert first.read_bytes() == before
+    with pytest.raises(InputError, match=r"p0\.parquet is the input"):
+        streaming.apply(cl.load(folder / "cert.json"), scores, first)
+    assert first.read_bytes() == before
 
 
 def test_judgments_of_other_queries_are_refused_and_missing_ones_told(folder, tmp_path):
