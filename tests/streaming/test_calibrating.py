@@ -117,6 +117,17 @@ def test_betting_that_does_not_fit_says_what_would(tmp_path):
         streamed(path, most=100, thresholds="exact", evidence=cl.evidence.Convex())
 
 
+def test_labels_that_end_where_queries_stop_being_kept_are_counted(tmp_path):
+    rows = table(300)
+    of_query = np.cumsum(np.append(True, np.asarray(rows["query_id"])[1:] != np.asarray(rows["query_id"])[:-1]))
+    labels = np.where(of_query < 300, np.nan_to_num(rows["label"].to_numpy()), np.nan)
+    path = parquet(tmp_path / "rows.parquet", rows.set_column(3, "label", pa.array(labels)), group=100)
+    terms = {"scoring": cl.WinRate(scale=0.1), "most": 298}
+    found = streamed(path, memory=SMALL, **terms)
+    assert found.certificate.to_dict() == in_memory(path, **terms).to_dict()
+    assert found.judged == np.mean(of_query < 300)
+
+
 def test_the_default_evidence_follows_from_the_number_of_queries(whole):
     queries = cl.io.read_queries(whole)
     assert cl.calibrate(queries, loss=LOSS, alpha=0.3, delta=0.1, most_queries=400).evidence == cl.evidence.Betting()
