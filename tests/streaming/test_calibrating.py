@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pacsv
 import pytest
 from tests.streaming.worlds import LOSS, SMALL, csv, in_memory, parquet, scattered, streamed, table
 
 import cutline as cl
 from cutline.errors import CutlineWarning, InputError
+from cutline.io import delimited
 from cutline.streaming import stream as streaming
 
 GRID = cl.grid(0.99, 0.01, 0.01)
@@ -73,6 +75,20 @@ def test_a_query_that_comes_back_once_at_the_very_end_is_found(tmp_path):
     assert rows["query_id"][0] == rows["query_id"][1]
     path = parquet(tmp_path / "moved.parquet", rows.take(moved))
     assert streamed(path).certificate.to_dict() == in_memory(path).to_dict()
+
+
+@pytest.mark.filterwarnings("ignore::cutline.errors.CutlineWarning")
+def test_quotation_marks_that_hold_cells_together_late_are_seen_in_scattered_rows_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "BLOCK", 1 << 14)
+    rows = table(4000)
+    rows = rows.take(np.append([0, 300], np.delete(np.arange(len(rows)), [0, 300])))
+    devices = rows["device"].to_pylist()
+    devices[-9] = "two\nlines"
+    written = tmp_path / "rows.tsv"
+    bare = pacsv.WriteOptions(delimiter="\t", quoting_style="needed", quoting_header="none")
+    pacsv.write_csv(rows.set_column(4, "device", pa.array(devices)), written, bare)
+    found = streamed(written, memory=4 * SMALL, **WAYS["many queries, a grid"])
+    assert found.certificate.to_dict() == in_memory(written, **WAYS["many queries, a grid"]).to_dict()
 
 
 @pytest.mark.filterwarnings("ignore:.*rows of a query are not adjacent")

@@ -3,6 +3,7 @@ with them."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
@@ -57,15 +58,19 @@ class Stream:
 
     def settled(self, run: Callable[[], Answer]) -> Answer:
         """Run passes; where one finds that the rows have to be looked at otherwise, do so, and run them again."""
+        scattered = False
         for _ in range(2 + len(self.cells)):
             try:
+                if scattered and self.adjacent is None:
+                    self._scatter()
+                    self._check()
                 return run()
             except text.ReparseError:
                 self._check()
             except ScatteredError:
                 self._check()
-                self._scatter()
-                self._check()
+                self._say_scattered()
+                scattered = True
             except InputError:
                 self._check()  # a file that is written to meanwhile looks damaged
                 raise
@@ -98,12 +103,15 @@ class Stream:
             else:
                 yield from text.cell_parts(self.cells[place], columns, self.roles)
 
-    def _scatter(self) -> None:
-        """Bring the rows of each query together on disk."""
+    def _say_scattered(self) -> None:
         warn(
             f"{self.name}: rows of a query are not adjacent; they are brought together in {self.folder.parent} first, "
             "which takes a pass over the file and its size on disk"
         )
+
+    def _scatter(self) -> None:
+        """Bring the rows of each query together on disk."""
+        shutil.rmtree(self.folder / "rows", ignore_errors=True)  # of a pass that was broken off
         size = sum(stamp.size for stamp in self.stamps)
         count = min(MOST, max(2, -(-size * 6 // self.share.per_part)))
         source = Source(Path(self.name))
