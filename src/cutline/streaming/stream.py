@@ -50,11 +50,16 @@ class Stream:
 
     def results(self, work: Callable[[Chunk], Answer], roles: Sequence[str] | None = None) -> Iterator[Answer]:
         """One pass: what becomes of each chunk of whole queries, in the order of the file, or of the buckets. Of the
-        roles only those named are read, and all else (None)."""
+        roles only those named are read, and all else (None). Files without any row are refused."""
         columns = self.columns if roles is None else [self.roles[role] for role in roles if role in self.roles]
+        empty = True
         with closing(self._chunks(columns)) as chunks:
-            yield from worked(chunks, work, self.pool)
+            for answer in worked(chunks, work, self.pool):
+                empty = False
+                yield answer
         self._check()
+        if empty:
+            raise InputError(f"{self.name} {'holds' if self.form.name == 'trec' else 'has columns and'} no rows")
 
     def settled(self, run: Callable[[], Answer]) -> Answer:
         """Run passes; where one finds that the rows have to be looked at otherwise, do so, and run them again."""
