@@ -6,11 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pacsv
 import pytest
 from tests.streaming.worlds import LOSS, SMALL, csv, in_memory, parquet, scattered, streamed, table
 
 import cutline as cl
 from cutline.errors import CutlineWarning, InputError
+from cutline.io import delimited
 from cutline.streaming import stream as streaming
 
 GRID = cl.grid(0.99, 0.01, 0.01)
@@ -75,6 +77,20 @@ def test_a_query_that_comes_back_once_at_the_very_end_is_found(tmp_path):
     assert streamed(path).certificate.to_dict() == in_memory(path).to_dict()
 
 
+@pytest.mark.filterwarnings("ignore::cutline.errors.CutlineWarning")
+def test_quotation_marks_that_hold_cells_together_late_are_seen_in_scattered_rows_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "BLOCK", 1 << 14)
+    rows = table(4000)
+    rows = rows.take(np.append([0, 300], np.delete(np.arange(len(rows)), [0, 300])))
+    devices = rows["device"].to_pylist()
+    devices[-9] = "two\nlines"
+    written = tmp_path / "rows.tsv"
+    bare = pacsv.WriteOptions(delimiter="\t", quoting_style="needed", quoting_header="none")
+    pacsv.write_csv(rows.set_column(4, "device", pa.array(devices)), written, bare)
+    found = streamed(written, memory=4 * SMALL, **WAYS["many queries, a grid"])
+    assert found.certificate.to_dict() == in_memory(written, **WAYS["many queries, a grid"]).to_dict()
+
+
 @pytest.mark.filterwarnings("ignore:.*rows of a query are not adjacent")
 def test_buckets_that_are_too_large_are_divided_again(tmp_path, monkeypatch):
     monkeypatch.setattr(streaming, "MOST", 3)
@@ -115,6 +131,17 @@ def test_betting_that_does_not_fit_says_what_would(tmp_path):
         streamed(path, memory=SMALL)
     with pytest.raises(InputError, match=r"holds every score in memory.*--memory and --sample"):
         streamed(path, most=100, thresholds="exact", evidence=cl.evidence.Convex())
+
+
+def test_labels_that_end_where_queries_stop_being_kept_are_counted(tmp_path):
+    rows = table(300)
+    of_query = np.cumsum(np.append(True, np.asarray(rows["query_id"])[1:] != np.asarray(rows["query_id"])[:-1]))
+    labels = np.where(of_query < 300, np.nan_to_num(rows["label"].to_numpy()), np.nan)
+    path = parquet(tmp_path / "rows.parquet", rows.set_column(3, "label", pa.array(labels)), group=100)
+    terms = {"scoring": cl.WinRate(scale=0.1), "most": 298}
+    found = streamed(path, memory=SMALL, **terms)
+    assert found.certificate.to_dict() == in_memory(path, **terms).to_dict()
+    assert found.judged == np.mean(of_query < 300)
 
 
 def test_the_default_evidence_follows_from_the_number_of_queries(whole):

@@ -15,6 +15,8 @@ from tests.cli.shell import Ended, refused, shell
 from tests.streaming.worlds import csv, parquet, scattered, table
 
 import cutline as cl
+from cutline import streaming
+from cutline.errors import InputError
 
 PROMISE = ("--alpha", "0.35", "--delta", "0.1", "--good-at-least", "3")
 CHUNKS = ("--memory", "32M")
@@ -149,6 +151,58 @@ def test_folders_and_patterns_that_hold_nothing_are_refused(tmp_path):
     parquet(tmp_path / "b.parquet", table(5))
     assert refused(shell("calibrate", tmp_path, *PROMISE), "is not read in chunks")
     assert refused(shell("calibrate", tmp_path / "b.parquet", *PROMISE, "--memory", "much"), "not a size")
+
+
+@pytest.mark.parametrize("name", ["", "p*.parquet"])
+def test_no_file_of_a_folder_or_a_pattern_is_written_over(folder, tmp_path, name):
+    first = parquet(tmp_path / "p0.parquet", table(200))
+    parquet(tmp_path / "p1.parquet", table(50, seed=1).slice(0, 0))
+    before, scores = first.read_bytes(), tmp_path / name
+    for command in (
+        ("apply", folder / "cert.json", scores, "-o", first),
+        ("calibrate", scores, *PROMISE, "-o", first),
+        ("calibrate", scores, *PROMISE, "--report", first),
+        ("audit", folder / "cert.json", scores, "-o", first),
+        ("audit", folder / "cert.json", scores, "--report", first),
+    ):
+        assert refused(shell(*command), "p0.parquet is the input; write to another file")
+    assert first.read_bytes() == before
+    with pytest.raises(InputError, match=r"p0\.parquet is the input"):
+        streaming.apply(cl.load(folder / "cert.json"), scores, first)
+    assert first.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["none.parquet", "none.csv", "none.tsv"])
+def test_files_with_columns_and_no_rows_are_refused_and_nothing_is_written(folder, tmp_path, name):
+    here = tmp_path / "data"
+    here.mkdir()
+    if name == "none.parquet":
+        parquet(here / name, table(5).slice(0, 0))
+    else:
+        text = "query_id,item_id,score,label\n"
+        (here / name).write_text(text if name == "none.csv" else text.replace(",", "\t"))
+    out = tmp_path / "cut.parquet"
+    for command in (
+        ("calibrate", here, *PROMISE),
+        ("calibrate", here, *PROMISE, "--labels", folder / "judged.qrels"),
+        ("calibrate", here, *PROMISE, "--thresholds", "0.9:0.1:0.1", "--evidence", "convex"),
+        ("audit", folder / "cert.json", here),
+        ("apply", folder / "cert.json", here, "-o", out),
+    ):
+        assert refused(shell(*command), "data has columns and no rows", folder=tmp_path, had={"data"})
+    with pytest.raises(InputError, match="data has columns and no rows"):
+        streaming.risk_curve(here, loss=cl.FalseDiscovery(cl.Grade(3)), thresholds=cl.grid(0.9, 0.1, 0.1))
+
+
+def test_files_without_rows_beside_others_add_nothing(folder, tmp_path):
+    rows = table()
+    for ending, write in (("parquet", parquet), ("csv", csv)):
+        here = tmp_path / ending
+        here.mkdir()
+        for place, part in enumerate((rows.slice(0, 0), rows.slice(0, 900), rows.slice(0, 0), rows.slice(900))):
+            write(here / f"part-{place}.{ending}", part)
+        assert shell("calibrate", here, *PROMISE, "-o", tmp_path / "cert.json").code == 0
+        assert (tmp_path / "cert.json").read_bytes() == (folder / "cert.json").read_bytes()
 
 
 def test_judgments_of_other_queries_are_refused_and_missing_ones_told(folder, tmp_path):

@@ -79,9 +79,11 @@ class Inputs:
 
     @property
     def paths(self) -> list[Path]:
-        """All files that are read."""
-        named = (self.scores, self.labels, self.predictions, self.groups)
-        return [path for path in (*named, self._vector_file) if path is not None]
+        """All files that are read; a folder or a pattern is the files that it stands for."""
+        from cutline.streaming.files import files_of
+
+        named = (self.labels, self.predictions, self.groups, self._vector_file)
+        return [*files_of(self.scores), *(path for path in named if path is not None)]
 
     @property
     def in_chunks(self) -> bool:

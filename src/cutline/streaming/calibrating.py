@@ -128,7 +128,7 @@ class _FirstPass:
     def __init__(self, stream: Stream, reader: Reader, terms: Terms) -> None:
         self.stream, self.reader, self.terms = stream, reader, terms
         self.grid, self.keeping = terms.grid, not _only_sums(terms)
-        self.kept: list[Queries] = []
+        self.kept: list[tuple[Queries, int]] = []  # with how many of their items are judged
         self.curve = None if self.grid is None else terms.curve(self.grid)
         self.cautions, self.lengths, self.print = Cautions(), dict[int, int](), (0, 0)
         self.left_out, self.judged, self.bytes, self.example = 0, 0, 0, ""
@@ -154,7 +154,7 @@ class _FirstPass:
 
     def queries(self) -> Queries:
         """Those kept, in one table."""
-        kept, self.kept = self.kept, []
+        kept, self.kept = [queries for queries, _ in self.kept], []
         return joined_queries(kept)
 
     def _look(self, chunk: Any) -> tuple[Lot, Glance]:
@@ -185,7 +185,7 @@ class _FirstPass:
 
     def _add(self, glance: Glance) -> None:
         if glance.queries is not None and self.keeping:
-            self.kept.append(glance.queries)
+            self.kept.append((glance.queries, glance.judged))
             self.cautions += glance.cautions
             self.left_out, self.judged = self.left_out + glance.left_out, self.judged + glance.judged
             self.bytes += _bytes_of(glance.queries)
@@ -211,11 +211,9 @@ class _FirstPass:
             )
         self.keeping = False
         kept, self.kept = self.kept, []
-        self.cautions, judged, left_out = Cautions(), self.judged, self.left_out
-        self.judged = self.left_out = 0
-        for queries in kept:
-            self._add(self._summed(queries, 0, 0))
-        self.judged, self.left_out = judged, left_out
+        self.cautions, self.judged = Cautions(), 0
+        for queries, judged in kept:
+            self._add(self._summed(queries, 0, judged))
 
     def check_room(self) -> None:
         """Refuse queries that had to be kept, as they are few, and could not be."""

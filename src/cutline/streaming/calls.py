@@ -23,6 +23,7 @@ from cutline.sequence import FixedSequence, TestingOrder
 from cutline.sets import SetRule, Threshold
 from cutline.streaming.applying import Cut, apply_stream
 from cutline.streaming.calibrating import Terms, calibrate_stream, curve_of_stream
+from cutline.streaming.files import files_of
 from cutline.streaming.judgments import Judgments
 from cutline.streaming.lots import Reader
 from cutline.streaming.stream import MEMORY, Stream, opened
@@ -101,7 +102,7 @@ def apply(
     memory: int = MEMORY,
 ) -> Cut:
     """Cut the lists of a file, a folder or a pattern, and write the chosen rows as `cutline apply` does."""
-    form = format_for_output(Path(output), [Path(path)], keep_all=keep_all)
+    form = format_for_output(Path(output), files_of(Path(path)), keep_all=keep_all)
     told, vectors = checked_columns(columns), certificate.sets.needs_vectors
     roles = ["query_id", "item_id", "score", *(["vector"] if vectors else [])]
     memory = check_whole("memory", memory, least=LEAST)

@@ -3,6 +3,7 @@ with them."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
@@ -49,23 +50,32 @@ class Stream:
 
     def results(self, work: Callable[[Chunk], Answer], roles: Sequence[str] | None = None) -> Iterator[Answer]:
         """One pass: what becomes of each chunk of whole queries, in the order of the file, or of the buckets. Of the
-        roles only those named are read, and all else (None)."""
+        roles only those named are read, and all else (None). Files without any row are refused."""
         columns = self.columns if roles is None else [self.roles[role] for role in roles if role in self.roles]
+        empty = True
         with closing(self._chunks(columns)) as chunks:
-            yield from worked(chunks, work, self.pool)
+            for answer in worked(chunks, work, self.pool):
+                empty = False
+                yield answer
         self._check()
+        if empty:
+            raise InputError(f"{self.name} {'holds' if self.form.name == 'trec' else 'has columns and'} no rows")
 
     def settled(self, run: Callable[[], Answer]) -> Answer:
         """Run passes; where one finds that the rows have to be looked at otherwise, do so, and run them again."""
+        scattered = False
         for _ in range(2 + 2 * len(self.cells)):
             try:
+                if scattered and self.adjacent is None:
+                    self._scatter()
+                    self._check()
                 return run()
             except text.ReparseError:
                 self._check()
             except ScatteredError:
                 self._check()
-                self._scatter()
-                self._check()
+                self._say_scattered()
+                scattered = True
             except InputError:
                 self._check()  # a file that is written to meanwhile looks damaged
                 raise
@@ -98,12 +108,15 @@ class Stream:
             else:
                 yield from text.cell_parts(self.cells[place], columns, self.roles)
 
-    def _scatter(self) -> None:
-        """Bring the rows of each query together on disk."""
+    def _say_scattered(self) -> None:
         warn(
             f"{self.name}: rows of a query are not adjacent; they are brought together in {self.folder.parent} first, "
             "which takes a pass over the file and its size on disk"
         )
+
+    def _scatter(self) -> None:
+        """Bring the rows of each query together on disk."""
+        shutil.rmtree(self.folder / "rows", ignore_errors=True)  # of a pass that was broken off
         size = sum(stamp.size for stamp in self.stamps)
         count = min(MOST, max(2, -(-size * 6 // self.share.per_part)))
         source = Source(Path(self.name))
