@@ -114,6 +114,21 @@ def test_what_is_no_frontier_is_refused(arguments, message):
         cl.frontier(QUERIES, **{"delta": 0.1, "loss": LOSS} | arguments)
 
 
+@pytest.mark.filterwarnings("ignore:betting evidence looks at:cutline.errors.CutlineWarning")
+def test_points_look_at_no_more_queries_than_asked_for():
+    rules = {"evidence": cl.evidence.Betting(), "most_queries": 300}
+    vectors = np.random.default_rng(0).random((QUERIES.n_items, 2))
+    queries = cl.Queries(QUERIES.scores, QUERIES.offsets, QUERIES.labels, vectors)
+    diverse = {"loss": LOSS, "sets": cl.Diverse(max_size=3), "thresholds": cl.grid(0.99, 0.01, 0.01)}
+    found = cl.frontier(queries, alphas=[0.3, 0.4], delta=0.2, **diverse, **rules)
+    for certificate, variety in zip(found.certificates, found.varieties, strict=True):
+        alone = cl.calibrate(queries, alpha=certificate.alpha, delta=0.1, **diverse, **rules)
+        assert (certificate.n_queries, certificate.seal) == (300, alone.seal)
+        first = queries.hash_order(0, alone.calibration_fingerprint)[:300]
+        seen = cl.audit(alone, queries.select(np.sort(first))).diversity
+        assert (variety.n_modified, variety.share_modified) == (seen.n_modified, seen.share_modified)
+
+
 def test_what_is_odd_about_the_queries_is_said_once():
     labels = QUERIES.labels.copy()
     labels[QUERIES.offsets[700] :] = np.nan

@@ -85,6 +85,22 @@ def test_splits_meet_a_loop_written_by_hand_to_the_last_bit(name):
     assert (splits.alpha, splits.delta) == (SETTINGS[name]["alpha"], 0.1)
 
 
+@pytest.mark.filterwarnings("ignore:betting evidence looks at:cutline.errors.CutlineWarning")
+def test_each_split_looks_at_no_more_queries_than_asked_for():
+    settings = {"loss": FALSE_DISCOVERY, "alpha": 0.45, "delta": 0.1, "thresholds": GRID, "most_queries": 55}
+    settings["evidence"] = cl.evidence.Betting()
+    splits = cl.resample(QUERIES, n_calibration=100, repeats=3, rng=0, **settings)
+    rng = np.random.default_rng(0)
+    for repeat in range(3):
+        order = rng.permutation(len(QUERIES))
+        rng.integers(len(QUERIES) - 100)
+        found = cl.calibrate(QUERIES.select(np.sort(order[:100])), seed=repeat, **settings)
+        assert found.n_queries == 55
+        assert splits.threshold[repeat] == (found.threshold if isinstance(found, cl.Certificate) else np.nan) or (
+            isinstance(found, cl.Abstention) and not splits.certified[repeat]
+        )
+
+
 def test_queries_without_ids_are_calibrated_on_in_the_order_of_their_rows():
     nameless = SIMULATED.draw(160, rng=0, ids=False)
     how = {"loss": FALSE_DISCOVERY, "alpha": 0.45, "repeats": 12}

@@ -24,6 +24,7 @@ from cutline.errors import CutlineWarning, InputError
 from cutline.evidence import Evidence
 from cutline.losses import Loss
 from cutline.preferences import Scoring
+from cutline.searching import MOST_BET
 from cutline.sequence import TestingOrder
 from cutline.sets import Diverse, SetRule, Threshold
 from cutline.variety import Variety
@@ -128,6 +129,7 @@ def frontier(
     thresholds: npt.ArrayLike | str | None = None,
     sequence: TestingOrder | None = None,
     seed: int = 0,
+    most_queries: int = MOST_BET,
 ) -> Frontier:
     """A certificate for each of the declared `alphas`, and for each of the `max_sizes` of the rule if there are any.
 
@@ -148,7 +150,7 @@ def frontier(
                 certificates.append(
                     calibrate(
                         queries, alpha=alpha, delta=level, loss=loss, scoring=scoring, sets=rule, evidence=evidence,
-                        thresholds=thresholds, sequence=sequence, seed=seed,
+                        thresholds=thresholds, sequence=sequence, seed=seed, most_queries=most_queries,
                     )
                 )  # fmt: skip
     return Frontier(
@@ -201,10 +203,10 @@ def _variety(certificate: Certificate | Abstention, queries: Queries | RiskCurve
     chosen, _ = cut_all(
         certificate.sets, scores, queries.offsets, queries.vectors, certificate.threshold, queries.vector_rows
     )
-    calibrating = np.arange(len(queries))
-    if certificate.sample:  # the others drew the thresholds
+    calibrating, sample = np.arange(len(queries)), certificate.sample
+    if certificate.n_queries < len(queries):  # others drew the thresholds, or came too late to be looked at
         order = queries.hash_order(certificate.seed, certificate.calibration_fingerprint)
-        calibrating = np.sort(order[certificate.sample :])
+        calibrating = np.sort(order[sample : sample + certificate.n_queries])
     return diversity_at(certificate, queries, scores, chosen, calibrating, resamples=RESAMPLES)
 
 

@@ -21,6 +21,7 @@ from cutline.errors import CutlineWarning, InputError
 from cutline.evidence import Evidence
 from cutline.losses import Loss
 from cutline.preferences import AsGiven, Scoring
+from cutline.searching import MOST_BET
 from cutline.sequence import TestingOrder
 from cutline.sets import Diverse, SetRule, Threshold
 from cutline.variety import Variety
@@ -120,6 +121,7 @@ def resample(
     thresholds: npt.ArrayLike | str | None = None,
     sequence: TestingOrder | None = None,
     seed: int = 0,
+    most_queries: int = MOST_BET,
 ) -> Splits:
     """Split by query, calibrate, and measure on the rest, `repeats` times.
 
@@ -159,6 +161,7 @@ def resample(
                 thresholds=thresholds,
                 sequence=sequence,
                 seed=seed + repeat,
+                most_queries=most_queries,
             )
         if isinstance(certificate, Certificate):
             chosen, _ = cut_all(

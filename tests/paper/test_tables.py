@@ -8,11 +8,13 @@ from tests.paper.worlds import GRID, LOSS, scored
 
 import cutline as cl
 from cutline.cutting import cut_all
+from cutline.errors import InputError
 from cutline.losses import sums_by_list
 from cutline.paper.splits import ABSTAINED, outcomes_of, splits_of
 from cutline.paper.tables import LossTable
 
 RULES = {"threshold": cl.Threshold(), "diverse": cl.Diverse(3)}
+SIZED = {"least": cl.Threshold(min_size=2), "most": cl.Threshold(max_size=3), "both": cl.Threshold(2, 4)}
 EVIDENCES = [
     cl.evidence.Hoeffding(), cl.evidence.Convex(), cl.evidence.EmpiricalBernstein(), cl.evidence.Betting(),
     cl.evidence.Betting(strategy="wsr"),
@@ -20,7 +22,8 @@ EVIDENCES = [
 
 
 def table_of(rule: str, scoring: object = None, thresholds: object = GRID) -> LossTable:
-    return LossTable.of(scored(), loss=LOSS, scoring=scoring or cl.WinRate(), sets=RULES[rule], thresholds=thresholds)
+    rule_itself = (RULES | SIZED)[rule]
+    return LossTable.of(scored(), loss=LOSS, scoring=scoring or cl.WinRate(), sets=rule_itself, thresholds=thresholds)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -51,18 +54,32 @@ def test_the_order_of_betting_is_that_of_calibrate_where_queries_have_no_ids():
         assert table.fingerprint(split.calibration) == certificate.calibration_fingerprint
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", RULES | SIZED)
 def test_sizes_and_losses_are_those_of_lists_that_are_cut(rule):
     queries, table = scored(), table_of(rule)
     scores = cl.WinRate().item_scores(queries.scores, queries.offsets)
     badness = (queries.labels < 2).astype(float)
     for place in (5, 20, 60):
-        chosen, _ = cut_all(RULES[rule], scores, queries.offsets, queries.vectors, GRID[place])
+        chosen, _ = cut_all((RULES | SIZED)[rule], scores, queries.offsets, queries.vectors, GRID[place])
         sizes = sums_by_list(chosen, queries.offsets)
         assert (table.sizes(place) == sizes).all()
         assert np.allclose(table.losses(place), LOSS.of_lists(chosen, badness, queries.offsets), atol=1e-9)
         everything = np.arange(len(queries))
         assert table.risk(everything, place) == pytest.approx(table.losses(place).mean())
+
+
+def test_a_rule_whose_sizes_no_count_tells_is_refused():
+    class Best:
+        name, needs_vectors = "best", False
+
+        def choose(self, scores, vectors, threshold):
+            return np.flatnonzero(scores == scores.max())
+
+        def settings(self):
+            return {"name": self.name}
+
+    with pytest.raises(InputError, match="sets must be Threshold or Diverse"):
+        LossTable.of(scored(), loss=LOSS, scoring=cl.WinRate(), sets=Best(), thresholds=GRID)
 
 
 def test_lists_are_modified_where_more_items_reach_the_threshold_than_are_kept():

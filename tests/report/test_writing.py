@@ -88,6 +88,31 @@ def test_what_is_explored_has_the_certificate_at_its_own_alpha():
         assert own.seal == found.seal
 
 
+@pytest.mark.filterwarnings("ignore:betting evidence looks at:cutline.errors.CutlineWarning")
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"evidence": cl.evidence.Betting(), "most_queries": 60},
+        {"evidence": cl.evidence.Betting(), "most_queries": 120, "thresholds": cl.grid(0.99, 0.01, 0.01)},
+        {"most_queries": 60},
+        {"evidence": cl.evidence.Convex(), "most_queries": 60},
+    ],
+)
+def test_what_is_explored_looks_at_as_many_queries_as_the_certificate(given):
+    found = cl.calibrate(CALIBRATION, loss=LOSS, alpha=0.4, delta=0.1, **given)
+    own = next(each for each in explored(found, CALIBRATION).certificates if each.alpha == 0.4)
+    assert (own.threshold, own.n_queries, own.seal) == (found.threshold, found.n_queries, found.seal)
+    assert "The point at 40 % was declared before." in text_of(cl.report.page(found, calibration=CALIBRATION))
+
+
+def test_another_calibration_at_the_same_alpha_is_not_called_declared():
+    alike = cl.frontier(CALIBRATION, alphas=[0.3, 0.4], delta=0.1, loss=LOSS, exploratory=True)
+    found = alike.certificates[1]
+    fewer = cl.calibrate(CALIBRATION[:400], loss=LOSS, alpha=0.4, delta=0.1)
+    assert "was declared before" in text_of(cl.report.page(found, frontier=alike))
+    assert "declared before" not in text_of(cl.report.page(fewer, frontier=alike))
+
+
 @pytest.mark.parametrize(
     ("alpha", "levels"),
     [(0.3, [0.18, 0.24, 0.3, 0.36, 0.42]), (0.05, [0.03, 0.04, 0.05, 0.06, 0.07]), (0.9, [0.5, 0.7, 0.9])],

@@ -13,15 +13,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cutline._display import shown
 from cutline.cutting import Lists, fingerprint_text, lengths_of, prepared, unit_losses
 from cutline.diversity import ranked
+from cutline.errors import InputError
 from cutline.evidence import Evidence
 from cutline.judging import Judge, judge_of
 from cutline.losses import Loss
 from cutline.preferences import Scoring
 from cutline.queries import Queries
 from cutline.sequence import FixedSequence
-from cutline.sets import Diverse, SetRule
+from cutline.sets import Diverse, SetRule, Threshold
 from cutline.walks import walk_of
 
 Floats = npt.NDArray[np.float64]
@@ -36,12 +38,14 @@ class LossTable:
     """Losses of queries at the thresholds of a walk, and how many items of each list reach these.
 
     `units` (n_queries, n_thresholds) are losses in 1/UNITS; `reached` counts items at or above the threshold, of which
-    at most `most` are kept. `marks` are the fingerprints of the lists, `names` the ids of the queries.
+    at least `least` and at most `most` are kept. `marks` are the fingerprints of the lists, `names` the ids of the
+    queries.
     """
 
     thresholds: Floats
     units: Integers
     reached: npt.NDArray[np.int32]
+    least: int
     most: int | None
     lengths: Integers
     marks: npt.NDArray[np.uint64]
@@ -52,6 +56,8 @@ class LossTable:
         """Cut every list at every threshold."""
         from cutline.kernels.walk import UNITS
 
+        if not isinstance(sets, Threshold | Diverse):
+            raise InputError(f"sets must be Threshold or Diverse, whose sizes are known from counts, got {shown(sets)}")
         lists = prepared(queries, loss=loss, scoring=scoring, sets=sets)
         walk = walk_of(lists, thresholds, squares=False, losses=True, entire=True)
         losses = np.concatenate([stretch.losses for stretch in walk.stretches()])
@@ -59,7 +65,8 @@ class LossTable:
             thresholds=thresholds,
             units=np.ascontiguousarray(np.rint(losses.T * UNITS).astype(np.int64)),
             reached=_reached(lists, thresholds),
-            most=sets.max_size if type(sets) is Diverse else None,
+            least=sets.min_size if isinstance(sets, Threshold) else 0,
+            most=sets.max_size,
             lengths=queries.sizes,
             marks=_marks(lists),
             names=Queries(np.zeros(len(queries)), np.arange(len(queries) + 1), query_ids=queries.query_ids),
@@ -95,8 +102,8 @@ class LossTable:
 
     def sizes(self, place: int) -> Integers:
         """How many items of each list are kept at a threshold."""
-        reached = self.reached[:, place].astype(np.int64)
-        return reached if self.most is None else np.minimum(reached, self.most)
+        sizes = np.maximum(self.reached[:, place].astype(np.int64), np.minimum(self.lengths, self.least))
+        return sizes if self.most is None else np.minimum(sizes, self.most)
 
     def modified(self, place: int) -> Flags:
         """Which lists are chosen from at a threshold, as more items reach it than are kept."""

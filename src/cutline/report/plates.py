@@ -182,7 +182,9 @@ def _groups_of(name: str) -> Any:
 def _costs(certificate: Certificate | Abstention, frontier: Frontier) -> Plate:
     rows = numbers.cost_rows(frontier)
     sized = len({row["limit"] for row in rows}) > 1
-    declared = certificate.alpha if certificate.alpha in {row["alpha"] for row in rows} else None
+    own = _has(frontier, certificate)
+    marked = certificate.alpha in {row["alpha"] for row in rows} and (own or not frontier.exploratory)
+    declared = certificate.alpha if marked else None
     table = [
         (statements.level(point.alpha), *([row["limit"]] if sized else []), *_figures(point))
         for point, row in zip(frontier, rows, strict=True)
@@ -191,8 +193,8 @@ def _costs(certificate: Certificate | Abstention, frontier: Frontier) -> Plate:
     caption = [frontier.statement()]
     if frontier.exploratory and len(rows) > 1:
         caption = [f"Exploratory: {len(rows)} points, each tested at delta = {frontier.level:g} by itself. {LOOKED_AT}"]
-    if frontier.exploratory and declared is not None and certificate.abstention is None:
-        caption.append(f"The point at {statements.level(declared)} was declared before. {DECLARED}")
+    if frontier.exploratory and own and certificate.abstention is None:
+        caption.append(f"The point at {statements.level(certificate.alpha)} was declared before. {DECLARED}")
     if not all(row["certified"] for row in rows):
         caption.append("A cross: nothing was certified there.")
     return Plate(
@@ -203,6 +205,16 @@ def _costs(certificate: Certificate | Abstention, frontier: Frontier) -> Plate:
             rows=table,
         ),
     )  # fmt: skip
+
+
+def _has(frontier: Frontier, certificate: Certificate | Abstention) -> bool:
+    """Whether one of its points is what was declared, and no other calibration at the same alpha."""
+    return any(_outcome(each) == _outcome(certificate) for each in frontier.certificates)
+
+
+def _outcome(found: Certificate | Abstention) -> tuple[object, ...]:
+    refused = found.abstention is not None
+    return found.alpha, found.delta, found.n_queries, found.sets.settings(), None if refused else found.threshold
 
 
 def _figures(point: Point) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from cutline.report.examples import Example, Titles, examples_of
 from cutline.report.numbers import readable
 from cutline.report.plates import Plate, plates_of
 from cutline.report.rendering import rendered
+from cutline.searching import SAMPLE_LEAST
 from cutline.sequence import grid
 from cutline.slates import Slates
 
@@ -104,7 +105,16 @@ def explored(certificate: Certificate | Abstention, calibration: Queries) -> Fro
             calibration, alphas=levels_around(certificate), delta=certificate.delta, exploratory=True,
             loss=certificate.loss, scoring=certificate.scoring, sets=certificate.sets, evidence=certificate.evidence,
             thresholds=None if certificate.sample else thresholds, sequence=certificate.sequence, seed=certificate.seed,
+            most_queries=most_queries_of(certificate, calibration),
         )  # fmt: skip
+
+
+def most_queries_of(certificate: Certificate | Abstention, calibration: Queries) -> int:
+    """A `most_queries` at which these queries give this certificate again. Evidence that reads losses in order tells
+    it; for sums, what decides is whether there were more queries than that, so that a sample drew the thresholds."""
+    ordered = certificate.evidence.needs == "order"
+    seen = certificate.n_queries + certificate.sample if ordered else len(calibration) - 1
+    return max(SAMPLE_LEAST + 2, seen)
 
 
 def levels_around(certificate: Certificate | Abstention) -> list[float]:
