@@ -132,6 +132,16 @@ def test_every_evidence_is_there_under_both_scores(everything):
         assert by[scores, "Convex"]["mean_size"] >= by[scores, "HoeffdingBentkus"]["mean_size"]
 
 
+def test_the_standard_error_is_that_of_both_kinds_of_scores(everything):
+    settings = {each.figure.name: dict(each.figure.settings) for each in everything.shown}
+    both, win_rates = (
+        re.fullmatch(r"mean over ([\d,]+) new .* error (\S+) at most", settings[name]["true risk"])
+        for name in ("tests.yahoo-like", "yahoo.yahoo-like")
+    )
+    assert both[1] == win_rates[1]
+    assert float(both[2]) >= float(win_rates[2])
+
+
 def test_the_teaser_shows_five_queries_hard_to_easy(everything):
     for name in ("teaser.yahoo-like", "teaser.insuranceqa"):
         queries = panel(data_of(everything, name), "queries")

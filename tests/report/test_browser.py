@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 from tests.report import cases
 from tests.report.browser import CHROMIUM, Browser
@@ -49,6 +50,29 @@ def test_nothing_is_wider_than_the_screen(browser, report, width):
     tab = browser.open(report, width=width)
     tab.value("document.querySelectorAll('details').forEach(each => { each.open = true; })")
     assert tab.value(WIDER) == [width, width]
+
+
+@pytest.mark.parametrize("width", [400, 1100])
+def test_places_of_three_digits_and_labels_with_halves_fit_their_columns(browser, tmp_path, width):
+    lengths = np.array([150, 151, 152, 153, 8, 12])
+    scores = np.concatenate([np.linspace(0.99, 0.6, length) for length in lengths])
+    labels = np.where(np.arange(len(scores)) % 3, 4.5, 1.5)
+    queries = cl.Queries(scores, np.concatenate([[0], np.cumsum(lengths)]), labels)
+    path = tmp_path / "long.html"
+    cl.report.write(path, certificate(), held_out=queries)
+    tab = browser.open(path, width=width)
+    cells = "[...document.querySelectorAll('.items td:not([colspan])')]"
+    texts = tab.value(f"{cells}.map(cell => cell.textContent.trim())")
+    assert any(len(text) == 3 and text.isdigit() for text in texts)
+    assert any(text.endswith("label 4.5") for text in texts)
+    inner = f"{cells}.filter(cell => cell.className != 'item').map(cell => {{ const range = document.createRange(); "
+    inner += "range.selectNodeContents(cell); return range.getBoundingClientRect().right - "
+    assert max(tab.value(inner + "cell.getBoundingClientRect().right; })")) <= 0.5
+    lines = "cell => cell.className == 'place' && cell.textContent.length == 3"
+    assert tab.value(
+        f"{cells}.filter({lines}).every(cell => {{ const range = document.createRange(); "
+        "range.selectNodeContents(cell); return range.getClientRects().length == 1; })"
+    )
 
 
 def test_dark_pages_have_dark_charts(browser, report):

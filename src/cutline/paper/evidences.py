@@ -19,14 +19,15 @@ from cutline.evidence import (
 )
 from cutline.paper import charts
 from cutline.paper.figures import Figure, Rows, listed
-from cutline.paper.run import DELTA, GRID, Run, mean_of, true_settings
-from cutline.paper.splits import outcomes_of, splits_of
+from cutline.paper.run import DELTA, GRID, Run, true_settings
+from cutline.paper.splits import ABSTAINED, outcomes_of, splits_of
 from cutline.paper.tables import LossTable
-from cutline.paper.truth import fresh_places
+from cutline.paper.truth import Truth, fresh_places
 from cutline.preferences import AsGiven, Scoring, WinRate
 from cutline.sets import Threshold
 
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 EVIDENCES: dict[str, Evidence] = {
     "Hoeffding": Hoeffding(),
@@ -43,10 +44,11 @@ STARTED = 0.05  # of the training lists are not empty where a walk begins whose 
 def evidences(run: Run, *, alpha: float) -> Figure:
     """Mean size and share of violations of each evidence, under both kinds of scores."""
     rows: Rows = []
-    settings: tuple[tuple[str, str], ...] = ()
+    truths: list[Truth | None] = []
     for name, scoring, thresholds in _kinds(run):
         run.say(f"every evidence with {name}")
-        found, settings = _of_scores(run, scoring, thresholds, alpha)
+        found, truth = _of_scores(run, scoring, thresholds, alpha)
+        truths.append(truth)
         rows += [{"scores": name, **row} for row in found]
     known = [row for row in rows if row["mean_size"] is not None]
     order = list(EVIDENCES)
@@ -66,7 +68,8 @@ def evidences(run: Run, *, alpha: float) -> Figure:
             f"{alpha:g}", "each of the table",
             ("given scores", "the outputs of the network; thresholds are 99 quantiles of those on training queries"),
             ("Normal", "its walk begins where one training list in twenty is not empty; it refuses equal losses"),
-            *settings,
+            ("means", "lists of a calibration that abstains count as empty; its risk is left out, it has no threshold"),
+            *true_settings(*truths),
         ),
     )  # fmt: skip
 
@@ -77,29 +80,34 @@ def _kinds(run: Run) -> list[tuple[str, Scoring, Floats]]:
     return [("win rates", WinRate(), GRID), ("given scores", AsGiven(), falling)]
 
 
-def _of_scores(
-    run: Run, scoring: Scoring, thresholds: Floats, alpha: float
-) -> tuple[Rows, tuple[tuple[str, str], ...]]:
-    """One row for each evidence, and how the true risk was worked out."""
+def _of_scores(run: Run, scoring: Scoring, thresholds: Floats, alpha: float) -> tuple[Rows, Truth | None]:
+    """One row for each evidence, and the true risk where it is known."""
     begin = _start(run, scoring, thresholds)
     pieces: dict[str, Any] = {"scoring": scoring, "thresholds": thresholds}
     wanted = {name: (each, begin if isinstance(each, Normal) else 0) for name, each in EVIDENCES.items()}
     truth = run.truth(Threshold(), **pieces)
     stream = run.stream(Threshold())
     if truth is None or stream is None:
-        return _by_splits(run, wanted, alpha, **pieces), true_settings(None)
+        return _by_splits(run, wanted, alpha, **pieces), None
     places = fresh_places(
         stream, evidences=wanted, loss=run.loss, sets=Threshold(), repeats=run.repeats,
         n_calibration=run.ranked.counts.calibration, alpha=alpha, delta=DELTA, seed=run.seed, **pieces,
     )  # fmt: skip
     rows: Rows = [
-        {
-            "evidence": name, "mean_size": float(truth.sizes(found).mean()), "risk": float(truth.risks(found).mean()),
-            "violations": 100 * float(np.mean(truth.risks(found) > alpha)), "abstained": int(np.sum(found < 0)),
-        }
+        row_of(name, certified=found != ABSTAINED, sizes=truth.sizes(found), risks=truth.risks(found), alpha=alpha)
         for name, found in places.items()
-    ]  # fmt: skip
-    return rows, true_settings(truth)
+    ]
+    return rows, truth
+
+
+def row_of(name: str, *, certified: Flags, sizes: Floats, risks: Floats, alpha: float) -> dict[str, Any]:
+    """What calibrations came to. Lists of one that abstains are empty; there is no threshold that it would have a risk
+    at, and it violates nothing."""
+    return {
+        "evidence": name, "mean_size": float(np.where(certified, sizes, 0.0).mean()),
+        "risk_where_certified": float(risks[certified].mean()) if certified.any() else None,
+        "violations": 100 * float(np.mean(certified & (risks > alpha))), "abstained": int(np.sum(~certified)),
+    }  # fmt: skip
 
 
 def _by_splits(
@@ -113,15 +121,11 @@ def _by_splits(
         try:
             found = outcomes_of(table, splits, evidence=evidence, alpha=alpha, delta=DELTA, seed=run.seed, first=first)
         except InputError:  # losses that are all equal, where this evidence refuses them
-            rows.append({"evidence": name, "mean_size": None, "risk": None, "violations": None, "abstained": None})
+            unknown = dict.fromkeys(("mean_size", "risk_where_certified", "violations", "abstained"))
+            rows.append({"evidence": name, **unknown})
             continue
-        sizes = np.where(found.certified, found.mean_size, 0.0)
-        rows.append(
-            {
-                "evidence": name, "mean_size": float(sizes.mean()), "risk": mean_of(found.risk),
-                "violations": 100 * float(np.mean(found.risk > alpha)), "abstained": int(np.sum(~found.certified)),
-            }
-        )  # fmt: skip
+        certified, sizes, risks = found.certified, found.mean_size, found.risk
+        rows.append(row_of(name, certified=certified, sizes=sizes, risks=risks, alpha=alpha))
     return rows
 
 

@@ -104,12 +104,14 @@ class Run:
         )
 
 
-def true_settings(truth: Truth | None) -> tuple[tuple[str, str], ...]:
-    """How the true risk was worked out."""
-    if truth is None:
+def true_settings(*truths: Truth | None) -> tuple[tuple[str, str], ...]:
+    """How the true risk was worked out: from as many new queries for each of these."""
+    known = [truth for truth in truths if truth is not None]
+    if not known:
         return (("true risk", "not known: these are real lists"),)
-    said = f"mean over {truth.n_queries:,} new queries of the same simulation, standard error {truth.error.max():.2g}"
-    return (("true risk", said + " at most"),)
+    error = max(float(truth.error.max()) for truth in known)
+    said = f"mean over {known[0].n_queries:,} new queries of the same simulation, standard error {error:.2g} at most"
+    return (("true risk", said),)
 
 
 def above(outcomes: Outcomes, alpha: float) -> str:
