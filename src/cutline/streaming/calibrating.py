@@ -23,7 +23,7 @@ from cutline.calibration import calibrate, certify
 from cutline.cautions import Cautions
 from cutline.certificate import Abstention, Certificate
 from cutline.curve import RiskCurve, check_pieces, check_thresholds
-from cutline.cutting import check_judged, fingerprint, fingerprint_text, lengths_of, prepared_quietly
+from cutline.cutting import check_judged, fingerprint, fingerprint_text, lengths_of, prepared_quietly, whole_losses
 from cutline.errors import InputError
 from cutline.evidence import Evidence
 from cutline.losses import Loss
@@ -273,7 +273,9 @@ def _calibrated(stream: Stream, terms: Terms, reader: Reader) -> Streamed:
     empty = terms.curve(check_thresholds(quantile_grid(lists, count), loss=terms.loss, scoring=terms.scoring))
     curve = _curve_of(stream, reader, empty, _roles(reader)).without(empty.of(lists, 0))
     curve = replace(curve, n_judged=first.judged)
-    search = search_of_curve(curve, evidence, fingerprint=first.fingerprint, sample=count, whole=whole)
+    search = search_of_curve(
+        curve, evidence, fingerprint=first.fingerprint, sample=count, whole=lambda: whole() - whole_losses(lists)
+    )
     return made(certificate=certify(search, **settings))
 
 
@@ -319,11 +321,14 @@ def _curve_of(stream: Stream, reader: Reader, empty: RiskCurve, roles: Sequence[
 
 def _whole(stream: Stream, reader: Reader, terms: Terms) -> int:
     """The sum of the losses of all lists kept whole."""
-    from cutline.kernels.walk import LOSS
 
-    lowest = np.array([-np.finfo(np.float64).max])
-    empty = RiskCurve.empty(loss=terms.loss, scoring=AsGiven(), sets=Threshold(), thresholds=lowest)
-    return int(_curve_of(stream, reader, empty, _roles(reader)).sums[0, LOSS])
+    def added(chunk: Any) -> int:
+        queries = reader(chunk).queries
+        if not len(queries):
+            return 0
+        return whole_losses(prepared_quietly(queries, loss=terms.loss, scoring=AsGiven(), sets=Threshold())[0])
+
+    return sum(stream.results(added, _roles(reader)))
 
 
 def smallest(stream: Stream, reader: Reader, *, seed: int, salt: str, wanted: int, of: int) -> Queries:
