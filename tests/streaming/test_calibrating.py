@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -153,6 +154,21 @@ def test_labels_that_end_where_queries_stop_being_kept_are_counted(tmp_path):
     found = streamed(path, memory=SMALL, **terms)
     assert found.certificate.to_dict() == in_memory(path, **terms).to_dict()
     assert found.judged == np.mean(of_query < 300)
+
+
+def test_betting_on_some_of_the_queries_tells_of_all_of_them_once(tmp_path):
+    rows = table()
+    heads = np.append(True, np.asarray(rows["query_id"])[1:] != np.asarray(rows["query_id"])[:-1])
+    labels = np.where(np.cumsum(heads) % 10 == 0, np.nan, np.nan_to_num(rows["label"].to_numpy()))
+    path = parquet(tmp_path / "rows.parquet", rows.set_column(3, "label", pa.array(labels)))
+    told = []
+    for run in (in_memory, streamed):
+        with warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always", CutlineWarning)
+            run(path, most=100, evidence=cl.evidence.Betting())
+        told.append([str(note.message) for note in notes])
+    assert told[0] == told[1]
+    assert [each[:20] for each in told[0]] == ["40 of 400 queries ha", "betting evidence loo"]
 
 
 def test_the_default_evidence_follows_from_the_number_of_queries(whole):
