@@ -15,6 +15,7 @@ import cutline as cl
 from cutline.errors import CutlineWarning, InputError
 from cutline.io import delimited
 from cutline.streaming import stream as streaming
+from cutline.streaming.files import files_of
 
 GRID = cl.grid(0.99, 0.01, 0.01)
 WAYS = {
@@ -124,6 +125,25 @@ def test_several_files_are_one_stream(tmp_path, how):
     (folder / ".part-00.crc").write_text("x")
     path = tmp_path / "parts" if how != "a pattern" else tmp_path / "parts" / "*" / "part-*.parquet"
     assert streamed(path, **WAYS["many queries, a grid"]).certificate.to_dict() == wanted.to_dict()
+
+
+def test_a_pattern_reads_hidden_files_only_where_it_names_them(tmp_path):
+    folder = tmp_path / "_day" / "deep"
+    folder.mkdir(parents=True)
+    for name in ("a.parquet", ".a.parquet", "_a.parquet", "b.parquet"):
+        parquet(folder / name, table(3))
+    (tmp_path / ".held").mkdir()
+    parquet(tmp_path / ".held" / "c.parquet", table(3))
+
+    def names(*parts: str) -> list[str]:
+        return [each.name for each in files_of(tmp_path.joinpath(*parts))]
+
+    assert names("_day", "deep", "*.parquet") == names("_day", "**", "*.parquet") == ["a.parquet", "b.parquet"]
+    assert names("_day", "deep", ".*.parquet") == [".a.parquet"]
+    assert names("_day", "deep", "_?.parquet") == ["_a.parquet"]
+    assert names(".held", "?.parquet") == ["c.parquet"]
+    with pytest.raises(InputError, match="no file has such a name"):
+        files_of(tmp_path / "**" / "*.parquet")
 
 
 def test_ids_may_be_numbers_dictionaries_or_bytes(tmp_path):
