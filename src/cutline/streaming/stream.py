@@ -216,7 +216,9 @@ def _size(source: Source, form: str) -> int:
 
 
 def _unpacked(path: Path) -> int:
-    """What the last four bytes of gzipped data say of its size without: right below 4 GiB."""
+    """What the last four bytes of gzipped data say of its size without: right below 4 GiB. Those of a file that was cut
+    off may say anything; no data shrink to less than a part in 1032."""
+    written = path.stat().st_size
     with path.open("rb") as file:
-        file.seek(-min(4, path.stat().st_size), 2)
-        return int.from_bytes(file.read(4), "little")
+        file.seek(-min(4, written), 2)
+        return min(int.from_bytes(file.read(4), "little"), 1032 * written)
