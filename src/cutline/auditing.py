@@ -26,7 +26,18 @@ from cutline.errors import InputError, warn
 from cutline.evidence import Convex
 from cutline.losses import sums_by_list
 from cutline.sets import Diverse
-from cutline.tallies import SIDE, Cell, Tally, interval, interval_of_sums, named_cells, ones, quantiles, tally_of
+from cutline.tallies import (
+    SIDE,
+    Cell,
+    Tally,
+    in_units,
+    interval,
+    interval_of_sums,
+    named_cells,
+    ones,
+    quantiles,
+    tally_of,
+)
 from cutline.variety import Variety, variety_of
 
 if TYPE_CHECKING:
@@ -241,13 +252,7 @@ def mean_of(shares: Floats) -> float:
     """The mean as calibrate takes it: added up in whole units, so that no order of queries and no float dust shows."""
     from cutline.kernels.walk import UNITS
 
-    return _in_units(shares) / (len(shares) * UNITS)
-
-
-def _in_units(shares: Floats) -> int:
-    from cutline.kernels.walk import UNITS
-
-    return int(np.rint(shares * UNITS).astype(np.int64).sum())
+    return in_units(shares) / (len(shares) * UNITS)
 
 
 def figures_of(losses: Floats, chosen: Flags, badness: Floats, offsets: Integers) -> dict[str, Any]:
@@ -259,7 +264,7 @@ def figures_of(losses: Floats, chosen: Flags, badness: Floats, offsets: Integers
         "share_nonempty": float(np.mean(sizes > 0)),
         "risk_given_nonempty": mean_of(losses[sizes > 0]) if bool((sizes > 0).any()) else None,
         "item_rate": mean_of(badness[judged]) if bool(judged.any()) else None,
-        "recall": _in_units(good[chosen]) / _in_units(good) if _in_units(good) else None,
+        "recall": in_units(good[chosen]) / in_units(good) if in_units(good) else None,
     }
 
 

@@ -20,7 +20,7 @@ from cutline.cutting import (
     fingerprint_text,
     judged_labels,
     lengths_of,
-    prepared,
+    prepared_quietly,
     unit_losses,
     whole_losses,
     width_of,
@@ -146,8 +146,11 @@ def search_of_queries(
     whole: Whole | None = None,
 ) -> Search:
     """The thresholds asked for, or the default ones, over these queries; over the first `most` in testing order where
-    the evidence reads losses in order. With `whole` these are the first ones of a larger table already."""
-    lists = prepared(queries, loss=loss, scoring=scoring, sets=sets)
+    the evidence reads losses in order. With `whole` these are the first ones of a larger table already, of which
+    cautions were told."""
+    lists, cautions = prepared_quietly(queries, loss=loss, scoring=scoring, sets=sets)
+    if whole is None:
+        cautions.say(loss)
     labels = queries.labels
     check_judged(1 if labels is not None and not np.isnan(labels[0]) else judged_labels(queries))
     _warn_of_no_good(lists)

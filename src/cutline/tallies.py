@@ -116,10 +116,10 @@ def tally_of(
         lengths=lengths_of(queries.sizes),
         labels=judged_labels(queries),
         squares=int(np.ceil(ratios * ratios / UNITS).astype(np.int64).sum()),
-        bad=_in_units(shares[chosen & known]),
+        bad=in_units(shares[chosen & known]),
         judged=int(np.count_nonzero(chosen & known)),
-        good=_in_units(good),
-        good_kept=_in_units(good[chosen]),
+        good=in_units(good),
+        good_kept=in_units(good[chosen]),
     )
     if len(queries) <= MOST_BET:
         tally.losses = [losses]
@@ -129,7 +129,8 @@ def tally_of(
     return tally
 
 
-def _in_units(shares: Floats) -> int:
+def in_units(shares: Floats) -> int:
+    """The sum of shares, in 1/UNITS."""
     from cutline.kernels.walk import UNITS
 
     return int(np.rint(shares * UNITS).astype(np.int64).sum())

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -182,6 +183,27 @@ def test_a_certificate_of_more_queries_than_are_collected_is_that_of_one_machine
     with pytest.warns(CutlineWarning, match="betting evidence looks at 100 of 150 queries") as told:
         assert calibrate(frame, **wanted).to_dict() == cl.calibrate(queries, **wanted).to_dict()
     assert len(told) == 2  # once for each
+
+
+def test_betting_on_some_of_the_queries_tells_of_all_of_them_as_one_machine_does(
+    spark: Any, rows: pa.Table, tmp_path: Path
+) -> None:
+    of_query = np.unique(rows["query_id"].to_pylist(), return_inverse=True)[1]
+    labels = pa.array(np.where(of_query % 15 == 0, np.nan, rows["label"].to_numpy()))
+    blank = rows.set_column(rows.column_names.index("label"), "label", labels)
+    pq.write_table(blank, tmp_path / "blank.parquet")
+    wanted = {"loss": LOSS, "alpha": 0.4, "delta": 0.1, "most_queries": 100, "evidence": cl.evidence.Betting()}
+    told = []
+    for work in (
+        lambda: cl.calibrate(cl.Queries.from_frame(blank), **wanted),
+        lambda: calibrate(spark.read.parquet(str(tmp_path / "blank.parquet")), **wanted),
+    ):
+        with warnings.catch_warnings(record=True) as notes:
+            warnings.simplefilter("always", CutlineWarning)
+            work()
+        told.append([str(note.message) for note in notes if issubclass(note.category, CutlineWarning)])
+    assert told[0] == told[1]
+    assert [each[:20] for each in told[0]] == ["10 of 150 queries ha", "betting evidence loo"]
 
 
 def test_scores_that_are_thresholds_need_all_queries_in_one_place(spark: Any, folder: Path) -> None:
@@ -361,6 +383,7 @@ def test_the_command_refuses_in_one_line(spark: Any, rows: pa.Table, tmp_path: P
     assert refused(shell("calibrate", bad, *spark_flags), "part-1.parquet cannot be read")
     assert refused(shell("calibrate", tmp_path / "nothing.parquet", *spark_flags), "cannot be read")
     assert refused(shell("calibrate", cells, *spark_flags, "--labels", cells), "--labels is not read on Spark")
+    assert refused(shell("calibrate", cells, *spark_flags, "--memory", "1G"), "--memory is not read on Spark")
     assert refused(shell("calibrate", cells, *FLAGS, "--master", "local[2]"), "--master belongs to --engine spark")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -74,12 +75,43 @@ def test_labels_of_their_own_leave_out_queries_that_nobody_judged(path, tmp_path
     assert found.n_queries + found.sample < 400
 
 
+def test_the_curve_tells_what_it_tells_in_memory_and_refuses_labels_of_other_queries(path, tmp_path):
+    rows = pq.read_table(path)
+    numbers = np.cumsum(np.append(True, np.asarray(rows["query_id"])[1:] != np.asarray(rows["query_id"])[:-1]))
+    blank = pa.array(np.where(numbers % 10 == 0, np.nan, np.nan_to_num(rows["label"].to_numpy())))
+    some = parquet(tmp_path / "blank.parquet", rows.set_column(3, "label", blank))
+    parquet(tmp_path / "scores.parquet", rows.drop_columns(["label"]))
+    judged = rows.slice(0, 900).select(["query_id", "item_id", "label"])
+    pq.write_table(judged.filter(pa.compute.is_valid(judged["label"])), tmp_path / "judged.parquet")
+    terms = {"loss": LOSS, "thresholds": cl.grid(0.9, 0.1, 0.1)}
+    for scores, labels in ((some, None), (tmp_path / "scores.parquet", tmp_path / "judged.parquet")):
+        with warnings.catch_warnings(record=True) as whole:
+            warnings.simplefilter("always", CutlineWarning)
+            wanted = cl.RiskCurve.empty(**terms).add(cl.io.read_queries(scores, labels=labels))
+        with warnings.catch_warnings(record=True) as parts:
+            warnings.simplefilter("always", CutlineWarning)
+            found = streaming.risk_curve(scores, labels=labels, memory=SMALL, **terms)
+        assert found.state() == wanted.state()
+        assert [str(each.message) for each in parts] == [str(each.message) for each in whole]
+        assert len(parts) == 1
+    (tmp_path / "other.qrels").write_text("elsewhere 0 a 1\n")
+    with pytest.raises(InputError, match="share no query"):
+        streaming.risk_curve(tmp_path / "scores.parquet", labels=tmp_path / "other.qrels", **terms)
+
+
 def test_few_scores_of_single_precision_are_told(tmp_path):
     rows = table()
     coarse = pa.array(np.round(rows["score"].to_numpy(), 1).astype(np.float32))
     path = parquet(tmp_path / "rows.parquet", rows.set_column(2, "score", coarse))
     with pytest.warns(CutlineWarning, match=r"rows\.parquet: scores are of single precision"):
-        streaming.calibrate(path, loss=LOSS, alpha=0.35, delta=0.1)
+        certificate = streaming.calibrate(path, loss=LOSS, alpha=0.35, delta=0.1)
+    with pytest.warns(CutlineWarning, match=r"rows\.parquet: scores are of single precision"):
+        streaming.apply(certificate, path, tmp_path / "cut.parquet")
+    path = parquet(tmp_path / "rows.parquet", pq.read_table(path).slice(0, 600))
+    with warnings.catch_warnings(record=True) as notes:  # too few rows to tell, however often they are read
+        warnings.simplefilter("always", CutlineWarning)
+        streaming.calibrate(path, loss=LOSS, alpha=0.35, delta=0.1, most_queries=20)
+    assert not [each for each in notes if "single precision" in str(each.message)]
 
 
 def test_what_makes_no_sense_is_refused(path, tmp_path):

@@ -35,7 +35,7 @@ def stall(*_, **__):
     time.sleep(600)
 
 {where}
-run(sys.argv[1:])
+sys.exit(run(sys.argv[1:]))
 """
 AT = {
     "calibrate": "lots.Reader.__call__ = stall",
@@ -86,6 +86,22 @@ def test_a_killed_run_leaves_nothing_under_the_final_name_and_the_next_one_tidie
     assert left == {path.name for path in room.iterdir()}
     assert shell(*command).code == 0
     assert [path.name for path in out.parent.iterdir()] == [out.name]
+    assert not any(room.iterdir())
+
+
+def test_an_interrupted_run_says_so_in_one_line_and_leaves_nothing(tmp_path, room):
+    path, out = parquet(tmp_path / "rows.parquet", table()), tmp_path / "cert.json"
+    program = STALLED.format(where="from cutline.streaming import calibrating; calibrating.calibrate_stream = stall")
+    command = ["calibrate", f"{path}*", *PROMISE, "-o", str(out)]
+    run = subprocess.Popen(
+        [sys.executable, "-c", program, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert run.stdout is not None
+    assert run.stdout.readline() == "here\n"
+    run.send_signal(signal.SIGINT)
+    said, told = run.communicate(timeout=60)
+    assert (run.returncode, said, told) == (130, "", "cutline: interrupted\n")
+    assert not out.exists()
     assert not any(room.iterdir())
 
 

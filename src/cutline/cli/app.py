@@ -87,4 +87,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return 0
     except OSError as problem:  # files have their own messages: this is stdout
         return complain(f"the output cannot be written ({problem.strerror})", BAD_INPUT)
+    if code == INTERRUPTED:  # Typer makes this of a KeyboardInterrupt, and says nothing
+        return complain("interrupted", INTERRUPTED)
     return code if isinstance(code, int) else 0

@@ -57,5 +57,7 @@ def _refuse_unread(inputs: Inputs) -> None:
     for flag, value in given.items():
         if value is not None:
             raise InputError(f"{flag} is not read on Spark: labels are a column of the parquet or CSV files there")
+    if inputs.memory is not None:
+        raise InputError("--memory is not read on Spark, which has its own settings; leave it out")
     if inputs.vectors in {str(path) for path in inputs.paths}:
         raise InputError("--vectors must name a column where --engine spark reads the files")

@@ -78,7 +78,6 @@ def _opened(
             roles=stream.roles, form=stream.form.name, judgments=judgments, vectors=table, columns=columns
         )  # fmt: skip
         yield stream, reader
-        reader.singles.tell(stream.name)
 
 
 def _told(stream: Stream, judged: float | None) -> str:

@@ -179,16 +179,16 @@ class _Passes:
         return _queries_in(chosen.toArrow(), self.rows.reading.source)
 
 
-def _surveyed(passes: _Passes, plan: _Plan) -> Whole:
+def _surveyed(passes: _Passes, plan: _Plan, *, quietly: bool) -> Whole:
     """How many queries there are, and their fingerprint, which says in which order they are tested."""
-    known = passes.curve(RiskCurve.empty(**plan.pieces, thresholds=HALF), quietly=True)
+    known = passes.curve(RiskCurve.empty(**plan.pieces, thresholds=HALF), quietly=quietly)
     check_judged(known.n_judged)
     return Whole(known.n_queries, fingerprint_text(known.fingerprint, known.lengths))
 
 
 def _of_first(passes: _Passes, plan: _Plan, thresholds: npt.ArrayLike | None, sequence: TestingOrder) -> Search:
     """The walk over the first queries in testing order, of which the evidence reads loss after loss."""
-    whole = _surveyed(passes, plan)
+    whole = _surveyed(passes, plan, quietly=False)
     queries = passes.first(plan.most, plan.seed, whole.fingerprint)
     return search_of_queries(
         queries, **plan.pieces, evidence=plan.evidence, thresholds=thresholds, sequence=sequence, seed=plan.seed,
@@ -201,7 +201,7 @@ def _of_sums(passes: _Passes, plan: _Plan, thresholds: npt.ArrayLike | None, *, 
     if on_grid:
         empty = RiskCurve.empty(**plan.pieces, thresholds=thresholds)
         return search_of_curve(passes.curve(empty), plan.evidence, whole=partial(passes.whole, empty))
-    whole = _surveyed(passes, plan)
+    whole = _surveyed(passes, plan, quietly=True)
     sample = checked_sample(whole.n_queries)
     few = passes.first(sample, plan.seed, whole.fingerprint)
     lists = prepared_quietly(few, **plan.pieces)[0].reordered(few.hash_order(plan.seed, whole.fingerprint))

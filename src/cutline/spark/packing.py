@@ -81,7 +81,7 @@ def packed(batches: Batches, reading: Reading, start: int, place: Callable[[int]
     """The runs of some rows, in their order, with places from `start` on; `place` says where a row stands."""
     seen = 0
     try:
-        for table in tables(batches, rows=PACKED_ROWS):
+        for table in tables(batches, PACKED_ROWS):
             if table.num_rows:
                 yield _runs(reading.sheet(table, partial(_further, place, seen)), start + seen)
                 seen += table.num_rows
@@ -99,12 +99,12 @@ def refusal(schema: Any, message: str) -> Any:
     return pa.RecordBatch.from_pylist([nothing], schema=schema)
 
 
-def tables(batches: Batches, *, rows: int = 0, size: int = 0) -> Iterator[Table]:
-    """Batches put together until they have so many rows, or bytes."""
+def tables(batches: Batches, rows: int) -> Iterator[Table]:
+    """Batches put together until they have so many rows."""
     held: list[Any] = []
     for batch in batches:
         held.append(batch)
-        if (rows and sum(each.num_rows for each in held) >= rows) or (size and _size(held) >= size):
+        if sum(each.num_rows for each in held) >= rows:
             yield pa.Table.from_batches(held)
             held = []
     if held:

@@ -24,7 +24,7 @@ from cutline.io.sheets import Sheet, plain
 from cutline.io.writing import binary, cut_rows
 from cutline.preferences import WinRate
 from cutline.streaming.chunks import Chunk
-from cutline.streaming.lots import Reader
+from cutline.streaming.lots import Lot, Reader, Telling
 from cutline.streaming.stream import Stream
 
 GROUP = 1 << 20  # rows of a row group of parquet
@@ -51,16 +51,18 @@ def apply_stream(
 def _applied(
     stream: Stream, certificate: Certificate | Abstention, reader: Reader, output: Path, form: Format, keep_all: bool
 ) -> Cut:
-    fit, empty = Fit(), 0
+    fit, empty, telling = Fit(), 0, Telling(reader, stream.name)
     rated = isinstance(certificate.scoring, WinRate) and form.named_columns
     work = partial(_cut, certificate, reader, keep_all, rated)
     with binary(output) as file, _writing(form, file, stream.share.per_part) as writer:
-        for sheet, here, without in stream.results(work):
+        for sheet, here, without, lot in stream.results(work):
             fit, empty = fit + here, empty + without
+            telling.add(lot)
             try:
                 writer.write(sheet)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as problem:
                 raise InputError(f"{shortened(output)}: cannot be written as {form.name}: {problem}") from None
+    telling.say()
     certificate.tell(fit)
     if certificate.abstention is not None:
         kept = "empty" if certificate.threshold > 0 else "full"
@@ -70,8 +72,8 @@ def _applied(
 
 def _cut(
     certificate: Certificate | Abstention, reader: Reader, keep_all: bool, rated: bool, chunk: Chunk
-) -> tuple[Sheet, Fit, int]:
-    """The rows of a chunk that are written."""
+) -> tuple[Sheet, Fit, int, Lot]:
+    """The rows of a chunk that are written, and what there is to count and to tell."""
     lot, sheet = reader(chunk), chunk.piece.sheet(reader.roles, reader.form)
     scores = scores_of(lot.queries, certificate.scoring)
     slates = certificate.cut_quietly(lot.queries, scores)
@@ -83,7 +85,7 @@ def _cut(
         source=cut.source, table=pa.table(columns, names=cut.table.column_names), roles=cut.roles, format=cut.format
     )
     fit = Fit(len(lot.queries), certificate.outside(lot.queries), lot.queries.n_items, len(slates.order))
-    return cut, fit, int(np.count_nonzero(slates.sizes == 0))
+    return cut, fit, int(np.count_nonzero(slates.sizes == 0)), lot.without_rows()
 
 
 class _Writer(Protocol):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from cutline.calibration import calibrate, certify
 from cutline.cautions import Cautions
 from cutline.certificate import Abstention, Certificate
 from cutline.curve import RiskCurve, check_pieces, check_thresholds
-from cutline.cutting import check_judged, fingerprint, fingerprint_text, lengths_of, prepared_quietly
+from cutline.cutting import check_judged, fingerprint, fingerprint_text, lengths_of, prepared_quietly, whole_losses
 from cutline.errors import InputError
 from cutline.evidence import Evidence
 from cutline.losses import Loss
@@ -41,7 +41,7 @@ from cutline.searching import (
 )
 from cutline.sequence import FixedSequence, TestingOrder
 from cutline.sets import SetRule, Threshold
-from cutline.streaming.lots import Lot, Reader
+from cutline.streaming.lots import Lot, Reader, Telling
 from cutline.streaming.parts import release
 from cutline.streaming.stream import Stream
 
@@ -106,7 +106,6 @@ class Glance:
     cautions: Cautions
     lengths: dict[int, int]
     fingerprint: tuple[int, int]
-    left_out: int
     judged: int
     queries: Queries | None = None
     curve: RiskCurve | None = None
@@ -131,17 +130,14 @@ class _FirstPass:
         self.kept: list[tuple[Queries, int]] = []  # with how many of their items are judged
         self.curve = None if self.grid is None else terms.curve(self.grid)
         self.cautions, self.lengths, self.print = Cautions(), dict[int, int](), (0, 0)
-        self.left_out, self.judged, self.bytes, self.example = 0, 0, 0, ""
+        self.telling, self.judged, self.bytes = Telling(reader, stream.name), 0, 0
 
     def run(self) -> None:
         """Read everything once."""
         for lot, glance in self.stream.results(self._look):
-            if lot.met is not None and self.reader.judgments is not None:
-                self.reader.judgments.meet(lot.met)
-            self.example = self.example or lot.example
+            self.telling.add(lot)
             self._add(glance)
-        if self.reader.judgments is not None:
-            self.reader.judgments.tell(self.stream.name, self.n + self.left_out, self.left_out, self.example)
+        self.telling.say()
 
     @property
     def n(self) -> int:
@@ -160,17 +156,16 @@ class _FirstPass:
     def _look(self, chunk: Any) -> tuple[Lot, Glance]:
         lot = self.reader(chunk)
         if not len(lot.queries):
-            nothing = Glance(cautions=Cautions(), lengths={}, fingerprint=(0, 0), left_out=lot.left_out, judged=0)
-            return lot.without_rows(), nothing
+            return lot.without_rows(), Glance(cautions=Cautions(), lengths={}, fingerprint=(0, 0), judged=0)
         if self.keeping:
             glance = Glance(
                 cautions=Cautions(queries=len(lot.queries), items=lot.queries.n_items), lengths={}, fingerprint=(0, 0),
-                left_out=lot.left_out, judged=lot.judged, queries=lot.queries,
+                judged=lot.judged, queries=lot.queries,
             )  # fmt: skip
             return lot, glance
-        return lot.without_rows(), self._summed(lot.queries, lot.left_out, lot.judged)
+        return lot.without_rows(), self._summed(lot.queries, lot.judged)
 
-    def _summed(self, queries: Queries, left_out: int, judged: int) -> Glance:
+    def _summed(self, queries: Queries, judged: int) -> Glance:
         terms = self.terms
         lists, cautions = prepared_quietly(queries, loss=terms.loss, scoring=terms.scoring, sets=terms.sets)
         if self.curve is not None and _sums_will_do(terms):
@@ -179,23 +174,21 @@ class _FirstPass:
         else:
             curve, lengths = None, lengths_of(queries.sizes)
             known = fingerprint(lists.scores, lists.badness, lists.offsets)
-        return Glance(
-            cautions=cautions, lengths=lengths, fingerprint=known, left_out=left_out, judged=judged, curve=curve
-        )
+        return Glance(cautions=cautions, lengths=lengths, fingerprint=known, judged=judged, curve=curve)
 
     def _add(self, glance: Glance) -> None:
         if glance.queries is not None and self.keeping:
             self.kept.append((glance.queries, glance.judged))
             self.cautions += glance.cautions
-            self.left_out, self.judged = self.left_out + glance.left_out, self.judged + glance.judged
+            self.judged += glance.judged
             self.bytes += _bytes_of(glance.queries)
             if self.n > self.terms.most or self.bytes > self.stream.share.held:
                 self._forget()
             return
         if glance.queries is not None:  # it was on its way when there were few
-            glance = self._summed(glance.queries, glance.left_out, glance.judged)
+            glance = self._summed(glance.queries, glance.judged)
         self.cautions += glance.cautions
-        self.left_out, self.judged = self.left_out + glance.left_out, self.judged + glance.judged
+        self.judged += glance.judged
         for length, count in glance.lengths.items():
             self.lengths[length] = self.lengths.get(length, 0) + count
         self.print = (self.print[0] + glance.fingerprint[0]) % 2**64, (self.print[1] + glance.fingerprint[1]) % 2**64
@@ -213,7 +206,7 @@ class _FirstPass:
         kept, self.kept = self.kept, []
         self.cautions, self.judged = Cautions(), 0
         for queries, judged in kept:
-            self._add(self._summed(queries, 0, judged))
+            self._add(self._summed(queries, judged))
 
     def check_room(self) -> None:
         """Refuse queries that had to be kept, as they are few, and could not be."""
@@ -271,9 +264,11 @@ def _calibrated(stream: Stream, terms: Terms, reader: Reader) -> Streamed:
     drawn = smallest(stream, reader, seed=terms.seed, salt=first.fingerprint, wanted=count, of=first.n)
     lists, _ = prepared_quietly(drawn, loss=terms.loss, scoring=terms.scoring, sets=terms.sets)
     empty = terms.curve(check_thresholds(quantile_grid(lists, count), loss=terms.loss, scoring=terms.scoring))
-    curve = _curve_of(stream, reader, empty, _roles(reader)).without(empty.of(lists, 0))
+    curve = _curve_of(stream, reader, empty).without(empty.of(lists, 0))
     curve = replace(curve, n_judged=first.judged)
-    search = search_of_curve(curve, evidence, fingerprint=first.fingerprint, sample=count, whole=whole)
+    search = search_of_curve(
+        curve, evidence, fingerprint=first.fingerprint, sample=count, whole=lambda: whole() - whole_losses(lists)
+    )
     return made(certificate=certify(search, **settings))
 
 
@@ -297,33 +292,45 @@ def _roles(reader: Reader) -> Sequence[str] | None:
 
 
 def curve_of_stream(stream: Stream, reader: Reader, empty: RiskCurve) -> RiskCurve:
-    """The curve of all queries of the stream, on the thresholds of an empty one; items are looked at too."""
-    return stream.settled(lambda: _curve_of(stream, reader, empty, None))
+    """The curve of all queries of the stream, on the thresholds of an empty one; items are looked at too, and what
+    weakens a promise is told."""
+
+    def run() -> RiskCurve:
+        telling, cautions, curve = Telling(reader, stream.name), Cautions(), empty
+        for lot, part, more in stream.results(partial(_part_of_curve, reader, empty)):
+            telling.add(lot)
+            curve, cautions = curve if part is None else curve.merge(part), cautions + more
+        telling.say()
+        cautions.say(empty.loss)
+        return curve
+
+    return stream.settled(run)
 
 
-def _curve_of(stream: Stream, reader: Reader, empty: RiskCurve, roles: Sequence[str] | None) -> RiskCurve:
-    """The same, reading these roles only."""
+def _curve_of(stream: Stream, reader: Reader, empty: RiskCurve) -> RiskCurve:
+    """The same in a later pass, when all has been told."""
+    parts = (part for _, part, _ in stream.results(partial(_part_of_curve, reader, empty), _roles(reader)))
+    return reduce(lambda curve, part: curve if part is None else curve.merge(part), parts, empty)
 
-    def added(chunk: Any) -> RiskCurve | None:
-        lot = reader(chunk)
-        if not len(lot.queries):
-            return None
-        lists, _ = prepared_quietly(lot.queries, loss=empty.loss, scoring=empty.scoring, sets=empty.sets)
-        return empty.of(lists, lot.judged)
 
-    curve = empty
-    for part in stream.results(added, roles):
-        curve = curve if part is None else curve.merge(part)
-    return curve
+def _part_of_curve(reader: Reader, empty: RiskCurve, chunk: Any) -> tuple[Lot, RiskCurve | None, Cautions]:
+    lot = reader(chunk)
+    if not len(lot.queries):
+        return lot.without_rows(), None, Cautions()
+    lists, cautions = prepared_quietly(lot.queries, loss=empty.loss, scoring=empty.scoring, sets=empty.sets)
+    return lot.without_rows(), empty.of(lists, lot.judged), cautions
 
 
 def _whole(stream: Stream, reader: Reader, terms: Terms) -> int:
     """The sum of the losses of all lists kept whole."""
-    from cutline.kernels.walk import LOSS
 
-    lowest = np.array([-np.finfo(np.float64).max])
-    empty = RiskCurve.empty(loss=terms.loss, scoring=AsGiven(), sets=Threshold(), thresholds=lowest)
-    return int(_curve_of(stream, reader, empty, _roles(reader)).sums[0, LOSS])
+    def added(chunk: Any) -> int:
+        queries = reader(chunk).queries
+        if not len(queries):
+            return 0
+        return whole_losses(prepared_quietly(queries, loss=terms.loss, scoring=AsGiven(), sets=Threshold())[0])
+
+    return sum(stream.results(added, _roles(reader)))
 
 
 def smallest(stream: Stream, reader: Reader, *, seed: int, salt: str, wanted: int, of: int) -> Queries:

@@ -131,4 +131,3 @@ def _read(
             roles=stream.roles, form=stream.form.name, judgments=judgments, vectors=vectors, columns=keep
         )  # fmt: skip
         yield stream, reader
-        reader.singles.tell(stream.name)

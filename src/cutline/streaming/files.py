@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
 from cutline._files import shortened
@@ -16,7 +17,8 @@ STREAMED = ("parquet", "csv", "tsv", "trec")  # forms that are read in chunks
 
 def files_of(path: Path) -> list[Path]:
     """The files that a path stands for: itself, those below a folder, or those that a pattern (*, ?, [...], **) names;
-    in the order of their names. Names that begin with a dot or an underscore say that they hold no rows."""
+    in the order of their names. Names that begin with a dot or an underscore say that they hold no rows, unless the
+    pattern itself begins so there."""
     if path.is_dir():
         below = (each for each in path.rglob("*") if each.is_file() and not _hidden(each.relative_to(path)))
         found = sorted(each for each in below if suffix_of(each) in KNOWN)
@@ -24,7 +26,8 @@ def files_of(path: Path) -> list[Path]:
             raise InputError(f"{shortened(path)} is a folder without files of rows in it; known are {' '.join(KNOWN)}")
         return found
     if is_pattern(path):
-        found = sorted(each for each in Path(path.anchor or ".").glob(_below(path)) if each.is_file())
+        below = Path(path.anchor or ".").glob(_below(path))
+        found = sorted(each for each in below if each.is_file() and not _hidden(each, path.parts))
         if not found:
             raise InputError(f"{shortened(path)}: no file has such a name; check the pattern")
         return found
@@ -45,8 +48,9 @@ def _below(path: Path) -> str:
     return str(path.relative_to(path.anchor))
 
 
-def _hidden(path: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in path.parts)
+def _hidden(path: Path, named: tuple[str, ...] = ()) -> bool:
+    hidden = (part for part in path.parts if part.startswith((".", "_")))
+    return any(not any(each[0] == part[0] and fnmatch(part, each) for each in named) for part in hidden)
 
 
 @dataclass(frozen=True, slots=True)

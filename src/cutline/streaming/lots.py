@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,15 +21,45 @@ from cutline.streaming.judgments import Judgments
 Integers = npt.NDArray[np.int64]
 
 
+@dataclass(frozen=True, slots=True)
+class Singles:
+    """How many scores are of single precision, and the different ones as long as they are few: beside text files ties
+    with a threshold are then no accident."""
+
+    rows: int = 0
+    values: frozenset[float] = frozenset()
+
+    def __add__(self, other: Singles) -> Singles:
+        values = self.values if len(self.values) > FEW else self.values | other.values
+        return Singles(self.rows + other.rows, values)
+
+    def tell(self, source: str) -> None:
+        """Say so where they stayed few."""
+        if self.rows > FEW and len(self.values) <= FEW:
+            say_single_precision(source)
+
+
+def singles_in(sheet: Sheet, scores: npt.NDArray[np.float64]) -> Singles:
+    """Those among the scores of some rows."""
+    if not sheet.single_precision("score"):
+        return Singles()
+    values = np.unique(scores[: 4 * FEW])
+    if len(values) <= FEW:
+        values = np.unique(scores)
+    return Singles(len(scores), frozenset(values[: FEW + 1].tolist()))
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Lot:
     """The queries of a chunk, without ids of items. Where there are judgments, those that nobody judged are left out;
     `met` says which of the judgments' queries came."""
 
     queries: Queries
+    kept: int = 0  # queries
     left_out: int = 0
     met: Integers | None = None
     example: str = ""
+    singles: Singles = Singles()
 
     @property
     def judged(self) -> int:
@@ -42,25 +72,6 @@ class Lot:
         return replace(self, queries=NO_QUERIES)
 
 
-class Singles:
-    """The different scores of single precision, as long as they are few: beside text files ties with a threshold are
-    then no accident."""
-
-    def __init__(self) -> None:
-        self.rows, self.values = 0, set[float]()
-
-    def see(self, sheet: Sheet, scores: npt.NDArray[np.float64]) -> None:
-        """Look at the scores of some rows."""
-        if len(self.values) <= FEW and sheet.single_precision("score"):
-            self.rows += len(scores)
-            self.values.update(np.unique(scores)[: FEW + 1].tolist())
-
-    def tell(self, source: str) -> None:
-        """Say so where they stayed few."""
-        if self.rows > FEW and len(self.values) <= FEW:
-            say_single_precision(source)
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Reader:
     """How chunks become lots: the roles of the columns, where labels and vectors come from, and which columns are kept,
@@ -71,13 +82,11 @@ class Reader:
     judgments: Judgments | None = None
     vectors: bool | VectorTable = False
     columns: Sequence[str] = ()
-    singles: Singles = field(default_factory=Singles)
 
     def __call__(self, chunk: Chunk) -> Lot:
         """The queries of a chunk."""
         sheet = chunk.piece.sheet(self._roles(chunk), self.form)
         scores = sheet.finite("score")
-        self.singles.see(sheet, scores)
         items = sheet.texts("item_id") if sheet.has("item_id") else None
         if items is not None:
             _refuse_repeats(sheet, chunk.starts, items)
@@ -92,10 +101,11 @@ class Reader:
         ids: npt.NDArray[Any] = np.array(chunk.ids.to_pylist(), dtype=object)
         columns = {name: values_of_column(sheet.table.column(name)) for name in self.columns}
         queries = Queries(scores, chunk.starts, labels, vectors, ids, None, columns, vector_rows=rows)
-        if met is None or bool((met >= 0).all()):
-            return Lot(queries=queries, met=met, example=str(ids[0]))
-        few = queries.select(met >= 0)
-        return Lot(queries=few, left_out=len(queries) - len(few), met=met, example=str(ids[0]))
+        few = queries if met is None or bool((met >= 0).all()) else queries.select(met >= 0)
+        return Lot(
+            queries=few, kept=len(few), left_out=len(queries) - len(few), met=met, example=str(ids[0]),
+            singles=singles_in(sheet, scores),
+        )  # fmt: skip
 
     def _roles(self, chunk: Chunk) -> dict[str, str]:
         names = chunk.piece.table.column_names
@@ -111,6 +121,28 @@ class Reader:
                 f"{sheet.source} has no vectors, which diverse lists need; pass vectors=, a column of lists or a file"
             )
         return vectors_of_column(sheet.roles["vector"], sheet.column("vector")), None
+
+
+class Telling:
+    """What there is to tell of a pass once all its lots have come. They are added up by whoever takes them in their
+    order, on one thread."""
+
+    def __init__(self, reader: Reader, source: str) -> None:
+        self.judgments, self.source = reader.judgments, source
+        self.kept, self.left_out, self.example, self.singles = 0, 0, "", Singles()
+
+    def add(self, lot: Lot) -> None:
+        """Note what came."""
+        self.kept, self.left_out = self.kept + lot.kept, self.left_out + lot.left_out
+        self.example, self.singles = self.example or lot.example, self.singles + lot.singles
+        if self.judgments is not None and lot.met is not None:
+            self.judgments.meet(lot.met)
+
+    def say(self) -> None:
+        """Scores of single precision, and what scores and judgments do not share."""
+        self.singles.tell(self.source)
+        if self.judgments is not None:
+            self.judgments.tell(self.source, self.kept + self.left_out, self.left_out, self.example)
 
 
 def _refuse_repeats(sheet: Sheet, starts: Integers, items: Texts) -> None:

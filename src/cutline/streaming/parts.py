@@ -6,7 +6,6 @@ import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from cutline.io.arrow import Table, pa
@@ -52,8 +51,7 @@ class Piece:
 
     def sheet(self, roles: dict[str, str], form: str) -> Sheet:
         """The rows with their roles."""
-        where = partial(self._place)
-        return Sheet(source=self.source.name, table=self.table, roles=roles, format=form, place=where)
+        return Sheet(source=self.source.name, table=self.table, roles=roles, format=form, place=self._place)
 
     def _place(self, row: int) -> str:
         return self.place(self.first + row)

@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from cutline._columns import Wording
 from cutline.errors import InputError, warn
@@ -40,7 +40,6 @@ class Stream:
     form: Format
     roles: dict[str, str]
     columns: list[str]
-    schema: Any  # of parquet
     share: Share
     folder: Path
     pool: ThreadPoolExecutor
@@ -175,14 +174,14 @@ def _found(
     if form.name == "trec":
         kept = [role for role in ("query_id", "item_id", "score") if wish.reads(role)]
         kept += ["tag"] if wish.keep is None else []
-        return made(roles={role: role for role in kept}, columns=kept, schema=None)
+        return made(roles={role: role for role in kept}, columns=kept)
     if form.name == "parquet":
         schema = parquet.schema_of(first)
         roles = roles_of(first, list(schema.names), wish)
         kept = kept_columns(schema.names, roles, wish)
         for stamp in stamps[1:]:
             parquet.check_alike(stamp.source, parquet.schema_of(stamp.source), kept, first, schema)
-        return made(roles=roles, columns=kept, schema=schema)
+        return made(roles=roles, columns=kept)
     cells = [text.cells_of(stamp.source, DELIMITERS[form.name], wish) for stamp in stamps]
     names = cells[0].layout.names
     roles = {role: column for role, column in roles_of(first, names, wish).items() if role != "vector"}
@@ -191,7 +190,7 @@ def _found(
         for column in kept:
             if column not in one.layout.names:
                 raise InputError(f"{one.source.name} has no column {column!r}, which {first.name} has")
-    return made(roles=roles, columns=kept, schema=None, cells=cells)
+    return made(roles=roles, columns=kept, cells=cells)
 
 
 def reads_in_chunks(path: Path, format: str | None, memory: int | None) -> bool:
@@ -217,7 +216,9 @@ def _size(source: Source, form: str) -> int:
 
 
 def _unpacked(path: Path) -> int:
-    """What the last four bytes of gzipped data say of its size without: right below 4 GiB."""
+    """What the last four bytes of gzipped data say of its size without: right below 4 GiB. Those of a file that was cut
+    off may say anything; no data shrink to less than a part in 1032."""
+    written = path.stat().st_size
     with path.open("rb") as file:
-        file.seek(-min(4, path.stat().st_size), 2)
-        return int.from_bytes(file.read(4), "little")
+        file.seek(-min(4, written), 2)
+        return min(int.from_bytes(file.read(4), "little"), 1032 * written)

@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 
-from cutline.errors import InputError
 from cutline.io import trec_run
 from cutline.io.arrow import ArrowError, Table, pa, pacsv
 from cutline.io.delimited import (
@@ -127,9 +126,3 @@ def _lines_of(source: Source) -> int:
         while block := file.read(BLOCK):
             count, last = count + _ends(block), block[-1]
     return count + (last != LINE_END)
-
-
-def check_form(form: str) -> None:
-    """Refuse forms that are not read in chunks."""
-    if form not in ("csv", "tsv", "trec"):
-        raise InputError(f"{form} is not read in chunks; write parquet, CSV or a TREC run")

@@ -16,7 +16,7 @@ from cutline.errors import InputError, warn
 from cutline.queries import Queries
 from cutline.sets import Diverse
 from cutline.streaming.chunks import Chunk
-from cutline.streaming.lots import Lot, Reader
+from cutline.streaming.lots import Lot, Reader, Telling
 from cutline.streaming.stream import Stream
 from cutline.tallies import Tally, tally_of
 
@@ -38,16 +38,13 @@ def audit_stream(
 
 
 def _audited(stream: Stream, certificate: Certificate | Abstention, reader: Reader, by: Sequence[str]) -> Audited:
-    tally, fit, left_out, example = Tally(), Fit(), 0, ""
+    tally, fit, telling = Tally(), Fit(), Telling(reader, stream.name)
     for part, here, lot in stream.results(partial(_counted, certificate, reader, by)):
-        left_out, example = left_out + lot.left_out, example or lot.example
-        if reader.judgments is not None and lot.met is not None:
-            reader.judgments.meet(lot.met)
+        telling.add(lot)
         if part is not None:
             tally.add(part)
             fit += here
-    if reader.judgments is not None:
-        reader.judgments.tell(stream.name, tally.n_queries + left_out, left_out, example)
+    telling.say()
     if not tally.n_queries:
         raise InputError("queries must be at least 1 to audit on, got 0")
     certificate.tell(fit)
