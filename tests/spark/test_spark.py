@@ -382,7 +382,9 @@ def test_the_command_refuses_in_one_line(spark: Any, rows: pa.Table, tmp_path: P
     (bad / "part-1.parquet").write_bytes((bad / "part-1.parquet").read_bytes()[:-100])
     assert refused(shell("calibrate", bad, *spark_flags), "part-1.parquet cannot be read")
     assert refused(shell("calibrate", tmp_path / "nothing.parquet", *spark_flags), "cannot be read")
-    assert refused(shell("calibrate", cells, *spark_flags, "--labels", cells), "--labels is not read on Spark")
+    assert refused(
+        shell("calibrate", cells, *spark_flags, "--labels", tmp_path / "a.qrels"), "--labels is not read on Spark"
+    )
     assert refused(shell("calibrate", cells, *spark_flags, "--memory", "1G"), "--memory is not read on Spark")
     assert refused(shell("calibrate", cells, *FLAGS, "--master", "local[2]"), "--master belongs to --engine spark")
 
