@@ -23,6 +23,7 @@ from rows import GROUPS
 HERE = Path(__file__).parent
 RECORD, README = HERE / "latest.json", HERE / "README.md"
 QUIET = 0.1  # of a core
+WITH_SERVANTS = ("spark",)  # groups whose own processes are the children of others
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 HEADINGS = ("what", "seconds", "beside", "its seconds", "ratio", "target", "met", "kept")
 
@@ -58,7 +59,8 @@ def cells(row: dict[str, Any]) -> tuple[str, ...]:
 
 def company(record: dict[str, Any]) -> str:
     """Whether the machine was busy with anything else, which distorts every ratio."""
-    known = {name: cores for name, cores in record["others_busy"].items() if cores is not None}
+    busy = record["others_busy"].items()
+    known = {name: cores for name, cores in busy if cores is not None and name not in WITH_SERVANTS}
     if not known:
         return "How busy other programs were is not known here."
     worst = max(known, key=lambda name: known[name])
