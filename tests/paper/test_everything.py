@@ -128,7 +128,7 @@ def test_every_evidence_is_there_under_both_scores(everything):
     assert len(rows) == 2 * 7
     by = {(row["scores"], row["evidence"]): row for row in rows}
     for scores in ("win rates", "given scores"):
-        assert by[scores, "Betting, star"]["mean_size"] > by[scores, "Hoeffding"]["mean_size"] > 0
+        assert by[scores, "Betting (star)"]["mean_size"] > by[scores, "Hoeffding"]["mean_size"] > 0
         assert by[scores, "Convex"]["mean_size"] >= by[scores, "HoeffdingBentkus"]["mean_size"]
 
 

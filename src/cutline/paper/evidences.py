@@ -34,8 +34,8 @@ EVIDENCES: dict[str, Evidence] = {
     "EmpiricalBernstein": EmpiricalBernstein(),
     "HoeffdingBentkus": HoeffdingBentkus(),
     "Convex": Convex(),
-    "Betting, wsr": Betting(strategy="wsr"),
-    "Betting, star": Betting(),
+    "Betting (wsr)": Betting(strategy="wsr"),
+    "Betting (star)": Betting(),
     "Normal (approximate)": Normal(),
 }
 STARTED = 0.05  # of the training lists are not empty where a walk begins whose evidence refuses equal losses
@@ -143,9 +143,10 @@ def _said(run: Run, rows: Rows) -> str:
     parts: list[str] = []
     for scores in dict.fromkeys(row["scores"] for row in rows):
         sizes = [
-            f"{by[scores, name]['mean_size']:.2f} with {name}" for name in ("Hoeffding", "Convex", "Betting, star")
+            f"{by[scores, name]['mean_size']:.2f} items with {name}"
+            for name in ("Hoeffding", "Convex", "Betting (star)")
         ]
-        parts.append(f"Under {scores}, lists have {listed(sizes)} items on average.")
+        parts.append(f"Under {scores}, a list has on average {listed(sizes)}.")
     promised = [row for row in rows if row["violations"] is not None and not row["evidence"].startswith("Normal")]
     worst = max(promised, key=lambda row: row["violations"])
     which = "true" if run.ranked.stream else "test"
